@@ -169,9 +169,9 @@ class KanonError(Exception):
         """IPython's traceback: the lines of the cell, and the message."""
         hidden = (str(Path(__file__).parent), f"{os.sep}IPython{os.sep}")
         lines = [
-            f"line {each.lineno}: {each.line}"
-            for each in traceback.extract_tb(self.__traceback__)
-            if not any(folder in each.filename for folder in hidden)
+            f"line {summary.lineno}: {summary.line}"
+            for summary in traceback.extract_tb(self.__traceback__)
+            if not any(folder in summary.filename for folder in hidden)
         ]
         return [*lines, f"{type(self).__name__}: {self}"]
 
@@ -240,7 +240,7 @@ class Faults:
         first, *more = self._errors
         if not more:
             raise first
-        together = type(first)("\n".join(dict.fromkeys(each.marked for each in self._errors)))
+        together = type(first)("\n".join(dict.fromkeys(error.marked for error in self._errors)))
         if isinstance(together, SpecError):
             together.parts = tuple(self._errors)
         raise together
@@ -333,7 +333,7 @@ def nearest(name: str, known: Iterable[str], most: int = 8) -> str:
     folded = name.casefold()
     ranked = sorted(
         dict.fromkeys(known),
-        key=lambda each: -SequenceMatcher(None, folded, each.casefold()).ratio(),
+        key=lambda text: -SequenceMatcher(None, folded, text.casefold()).ratio(),
     )
     more = f" and {len(ranked) - most:,} more" if len(ranked) > most else ""
     return f"{', '.join(map(printable, ranked[:most]))}{more}"

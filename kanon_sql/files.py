@@ -78,7 +78,7 @@ def foreign_format(path: str) -> ForeignFormat | None:
     """
     name = PurePath(path)
     suffix = name.suffix.lower()
-    formats = (each for suffixes, each in _FOREIGN.items() if suffix in suffixes.split())
+    formats = (item for suffixes, item in _FOREIGN.items() if suffix in suffixes.split())
     program, reader = next(formats, ("", ""))
     if not program:
         return None
@@ -112,7 +112,7 @@ def stem(name: str) -> str:
     >>> stem("data/patients.csv.gz"), stem("main.visits")
     ('patients', 'main.visits')
     """
-    suffix = max((each for each in KINDS if name.lower().endswith(each)), key=len, default="")
+    suffix = max((kind for kind in KINDS if name.lower().endswith(kind)), key=len, default="")
     return PurePath(name[: -len(suffix)]).name if suffix else name
 
 

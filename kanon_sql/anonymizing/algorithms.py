@@ -77,9 +77,9 @@ def released_by_class(
         chain = _chain(job, recoded)
         _keep(job, recoded, chain)
         mixed = {
-            each.name: (each.levels, None)
-            for each in sets.quasi_identifiers
-            if each.name in chain.published_as_text
+            column.name: (column.levels, None)
+            for column in sets.quasi_identifiers
+            if column.name in chain.published_as_text
         }
         judged = job.judged(chain, new, before, left_out, mixed)
         released = recoded.released
@@ -103,10 +103,10 @@ def released_by_class(
             len(recoding.rounds),
             reached,
             {
-                each.name: {
-                    level: each.levels.label(level) for level in range(starts[each.name] + 1)
+                column.name: {
+                    level: column.levels.label(level) for level in range(starts[column.name] + 1)
                 }
-                for each in sets.quasi_identifiers
+                for column in sets.quasi_identifiers
             },
             one_level_for_all=_one_level_for_all(job, sets, before.summary.classes or 0, allowed),
         ),
@@ -251,7 +251,7 @@ def _searched_levels(
         violating = sets.records_violating(levels)
         return SearchPath((), levels, violating, reached_top=violating > allowed), {}, []
     if job.options.algorithm == "datafly":
-        attributes = [job.preferred.bounded(each) for each in sets.attributes]
+        attributes = [job.preferred.bounded(attribute) for attribute in sets.attributes]
         path = datafly(
             attributes,
             violating_on(sets, climb(attributes)),
@@ -294,14 +294,14 @@ def _nearest_of_a_failure(nodes: LatticeStatistics, job: ReleaseJob) -> dict[str
     if not required_crowds(job.bound):
         return {}
     k = job.k
-    ladders = [range(each.highest + 1) for each in nodes.lattice.ladders]
+    ladders = [range(ladder.highest + 1) for ladder in nodes.lattice.ladders]
     all_of_them = nodes.lattice.size <= _MOST_JUDGED
     judged = list(product(*ladders)) if all_of_them else list(nodes.looked_at)
     nodes.judge(judged, k)
     released = [node for node in judged if nodes.counted(node, k).kept]
     if not released:
         return {}
-    node = min(released, key=lambda each: (nodes.counted(each, k).violating, sum(each), each))
+    node = min(released, key=lambda item: (nodes.counted(item, k).violating, sum(item), item))
     levels = nodes.levels(node)
     labels = nodes.sets.labels_at(levels)
     return {"nearest": NearestLevels(levels, labels, nodes.counted(node, k).violating)}
@@ -321,23 +321,25 @@ def passes_audit(job: ReleaseJob, nodes: LatticeStatistics, node: Node) -> bool:
 def _shown(sets: FrequencySets, levels: Levels) -> ShownAt:
     """The generalised quasi-identifiers with their levels."""
     return {
-        each.name: (each.levels, level)
-        for each in sets.quasi_identifiers
-        if (level := levels[each.name])
+        column.name: (column.levels, level)
+        for column in sets.quasi_identifiers
+        if (level := levels[column.name])
     }
 
 
 def _direct_steps(sets: FrequencySets, levels: Levels) -> list[Taken]:
     """The steps from the raw values to these levels, one quasi-identifier at a time."""
     return [
-        Taken(each.name, levels[each.name], each.attribute.distinct[0], 0)
-        for each in sets.quasi_identifiers
-        if levels[each.name]
+        Taken(column.name, levels[column.name], column.attribute.distinct[0], 0)
+        for column in sets.quasi_identifiers
+        if levels[column.name]
     ]
 
 
 def _reported_step(sets: FrequencySets, step: Taken) -> GeneralizationStep:
-    levels = next(each.levels for each in sets.quasi_identifiers if each.name == step.attribute)
+    levels = next(
+        column.levels for column in sets.quasi_identifiers if column.name == step.attribute
+    )
     return GeneralizationStep(
         step.attribute,
         step.to_level,

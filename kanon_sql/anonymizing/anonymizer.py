@@ -172,13 +172,13 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
         preferred = preferences_of(options, plan.bound)
         masked = frozenset(
             name
-            for name, each in levels.items()
-            if each.needs_longest and name not in preferred.at_most
+            for name, level in levels.items()
+            if level.needs_longest and name not in preferred.at_most
         )
         search = ExpectedSearch(
             {
-                name: _expected_height(each, preferred, masked=name in masked)
-                for name, each in levels.items()
+                name: _expected_height(level, preferred, masked=name in masked)
+                for name, level in levels.items()
             },
             masked,
             materialises=database.materialises or options.pull_frequencies,
@@ -288,8 +288,8 @@ def job_within_limits(
             lifts.append(lift)
 
         def lift_all() -> None:
-            for each in lifts:
-                each()
+            for item in lifts:
+                item()
 
         ends = options.algorithm == "optimal" and run.timeout is not None
         deadline = Deadline(time.monotonic() + (run.timeout or 0), lift_all) if ends else Deadline()
@@ -308,7 +308,7 @@ def _with_levels_as_options(
     if others or not table_spec.levels:
         return spec, options
     raw = table_spec.model_copy(update={"levels": {}})
-    names = {each.casefold(): each for each in table_spec.quasi_identifiers}
+    names = {column.casefold(): column for column in table_spec.quasi_identifiers}
     levels = {names.get(name.casefold(), name): level for name, level in table_spec.levels.items()}
     if unknown := [name for name in levels if name not in table_spec.quasi_identifiers]:
         raise SpecError(

@@ -67,8 +67,8 @@ class TradeoffResult(Tabular, Displayed, Written):
 
     def rows(self) -> list[dict[str, Any]]:
         """Each k, with its loss and levels."""
-        points = [each.to_dict() for each in self.tradeoff.points]
-        return [{"k": each["k"], **(each.pop("metrics") or {}), **each} for each in points]
+        points = [point.to_dict() for point in self.tradeoff.points]
+        return [{"k": point["k"], **(point.pop("metrics") or {}), **point} for point in points]
 
     def page(self) -> Iterator[Block]:
         """The losses in words and figures, for any writer of `kanon_sql.report`."""
@@ -77,7 +77,7 @@ class TradeoffResult(Tabular, Displayed, Written):
         return tradeoff.page(self.tradeoff)
 
     def _in_a_line(self) -> str:
-        points = [f"k {each.k}" for each in self.tradeoff.points]
+        points = [f"k {point.k}" for point in self.tradeoff.points]
         return f"{self.status}: {', '.join(points) or 'no table'}"
 
     @suggests_parameters
@@ -225,8 +225,8 @@ def _with_k(spec: AuditSpec, k: int) -> AuditSpec:
         return not isinstance(check, KAnonymity)
 
     tables = [
-        each.model_copy(update={"checks": [KAnonymity(k=k), *filter(other, each.checks)]})
-        for each in spec.tables
+        table.model_copy(update={"checks": [KAnonymity(k=k), *filter(other, table.checks)]})
+        for table in spec.tables
     ]
     return spec.model_copy(update={"tables": tables})
 
@@ -248,14 +248,14 @@ def _point(nodes: LatticeStatistics, k: int, chosen: SearchResult, weights: Any)
 
 def _search(results: Sequence[SearchResult], looked_at: int) -> Search:
     """The searches for all k as one: optimal if all are proven, with the largest gap."""
-    with_levels = [each.search for each in results if each.satisfies]
-    gaps = [each.gap for each in with_levels]
+    with_levels = [result.search for result in results if result.satisfies]
+    gaps = [level.gap for level in with_levels]
     return Search(
         nodes=results[0].search.nodes,
         looked_at=looked_at,
         bound=with_levels[0].bound if len(results) == 1 and with_levels else None,
-        gap=None if None in gaps or not gaps else max(each for each in gaps if each is not None),
-        optimal=bool(with_levels) and all(each.optimal for each in with_levels),
+        gap=None if None in gaps or not gaps else max(gap for gap in gaps if gap is not None),
+        optimal=bool(with_levels) and all(level.optimal for level in with_levels),
     )
 
 

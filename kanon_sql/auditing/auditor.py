@@ -245,7 +245,9 @@ def _answers(plan: Plan, session: Session) -> Answers:
     sensitive = {read.step.name: session.rows(read.step) for read in plan.sensitive}
     sizes = session.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
     refuse_without_entity(plan.bound, sizes)
-    distances = {each.step.name: session.row(each.step) for each in plan.distances if sizes}
+    distances = {
+        distance.step.name: session.row(distance.step) for distance in plan.distances if sizes
+    }
     step_of_people = plan.number_of_people if sizes else None
     everyone = int(session.row(step_of_people)["kanon_people"]) if step_of_people else 0
     profiles = _profiles(plan, sizes, everyone, session) if sizes else ()
@@ -256,7 +258,7 @@ def _answers(plan: Plan, session: Session) -> Answers:
         sensitive=sensitive,
         distances=distances,
         looks=dict(_looks(plan, sensitive, session)) if sizes else {},
-        named_values=tuple(session.row(each.step) for each in plan.named_values),
+        named_values=tuple(session.row(value.step) for value in plan.named_values),
         profiles=profiles,
         people=session.rows(plan.people) if plan.people and in_several else None,
         people_of=dict(
@@ -307,7 +309,7 @@ def _people_of(
         if distance.people and distances and _any_fails([distances[distance.step.name]]):
             yield distance.step.name, session.row(distance.people)
     for reference in plan.references:
-        is_of_presence = any(each.check.model.of_reference for each in reference.checks)
+        is_of_presence = any(item.check.model.of_reference for item in reference.checks)
         is_needed = (
             _any_fails([matches[reference.step.name]]) if is_of_presence and matches else in_several
         )
@@ -329,7 +331,7 @@ def _looks(
     plan: Plan, sensitive: Mapping[str, list[Row]], session: Session
 ) -> Iterator[tuple[str, Row]]:
     """Run each optional step whose precondition holds."""
-    read = {each.column.name: sensitive[each.step.name] for each in reversed(plan.sensitive)}
+    read = {qi.column.name: sensitive[qi.step.name] for qi in reversed(plan.sensitive)}
     for look in plan.looks:
         rows = read[look.column.name]
         if all(row["kanon_single_value_classes"] == row["kanon_classes"] for row in rows):
@@ -344,7 +346,7 @@ def _looks(
 
 def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
     """The sensitive attributes that are numbers or dates, by type or by all their texts."""
-    spelled = {each.column.name: each.spellings for each in plan.looks if each.spellings}
+    spelled = {look.column.name: look.spellings for look in plan.looks if look.spellings}
     for column in plan.bound.sensitive:
         step = spelled.get(column.name)
         values = looks.get(step.name) if step else None
@@ -355,19 +357,23 @@ def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
 
 def _reasons(bound: ResolvedQuestion) -> dict[str, str]:
     """The reasons given in the spec for its quasi-identifiers and insensitive columns."""
-    reasons = {each.name: bound.roles.hierarchy(each).why for each in bound.roles.generalisable}
+    reasons = {
+        column.name: bound.roles.hierarchy(column).why for column in bound.roles.generalisable
+    }
     reviewed = zip(bound.roles.insensitive, bound.spec.insensitive.values(), strict=True)
-    reasons |= {column.name: each.why for column, each in reviewed}
+    reasons |= {column.name: item.why for column, item in reviewed}
     return {name: why for name, why in reasons.items() if why}
 
 
 def clips(bound: ResolvedQuestion, levels: Mapping[str, int]) -> dict[str, list[Any]]:
     """The clip bounds of the quasi-identifiers above level 0."""
-    hierarchies = {each.name: bound.roles.hierarchy(each) for each in bound.roles.generalisable}
+    hierarchies = {
+        column.name: bound.roles.hierarchy(column) for column in bound.roles.generalisable
+    }
     return {
-        name: list(each.clip)
-        for name, each in hierarchies.items()
-        if each.clip and levels.get(name)
+        name: list(hierarchy.clip)
+        for name, hierarchy in hierarchies.items()
+        if hierarchy.clip and levels.get(name)
     }
 
 

@@ -137,7 +137,7 @@ def _differences_result(check: CellCheck, row: Row) -> CellCheckResult:
         "smaller_here": "smaller",
     }
     details: dict[str, int | None] = {
-        name: int(row.get(f"kanon_{each}") or 0) for name, each in names.items()
+        name: int(row.get(f"kanon_{text}") or 0) for name, text in names.items()
     }
     shown = int(row["kanon_compared"] or 0)
     if check.gates and not shown:
@@ -189,8 +189,10 @@ def json_number(figure: Any) -> int | float | None:
 
 def suffixed(preconditions: Iterable[Precondition], suffix: str) -> Iterator[Precondition]:
     """Preconditions of a second table, their statements' names with a suffix."""
-    for each in preconditions:
-        yield each._replace(step=replace(each.step, name=f"{each.step.name}{suffix}"))
+    for precondition in preconditions:
+        yield precondition._replace(
+            step=replace(precondition.step, name=f"{precondition.step.name}{suffix}")
+        )
 
 
 def some_values(count: int, all_of: int, column: str) -> str:
@@ -246,7 +248,7 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
             cells, derivable, session, size, show_values=show_values, doubtful=doubtful
         )
     places = range(1, len(question.dimensions) + 1)
-    has_total = any(each[f"kanon_t{place}"] for each in groupings for place in places)
+    has_total = any(grouping[f"kanon_t{place}"] for grouping in groupings for place in places)
     if hides and not has_total and not doubts:
         doubts.append(
             f"no row is a total ({option('total_label')}), so a suppressed cell follows from "
@@ -316,7 +318,7 @@ def _shown(
     table: OpenCells, cells: CellStatements, session: Session, listings: Iterable[Listing]
 ) -> dict[str, list[dict[str, Any]]]:
     """The first rows of each kind; no list of a kind without a rule."""
-    names = [each.raw.name for each in table.question.dimensions]
+    names = [dimension.raw.name for dimension in table.question.dimensions]
     lists: dict[str, list[dict[str, Any]]] = {}
     for kind, step, against in listings:
         if step is None:
@@ -447,15 +449,15 @@ def refuse_no_figure(table: str, column: str, row: Row) -> None:
 
 def _label_warnings(table: PublishedCells, facts: Row, groupings: Sequence[Row]) -> Iterator[str]:
     """Warnings on labels that read like an undeclared total, and on declared ones in no row."""
-    for place, each in enumerate(table.dimensions, start=1):
+    for place, key in enumerate(table.dimensions, start=1):
         if facts[f"kanon_like_total_{place}"]:
             yield (
-                f"{each.dimension.raw.name} has values that read like a total, and no total is "
+                f"{key.dimension.raw.name} has values that read like a total, and no total is "
                 f"declared: {option('total_label')}. Without it they are taken for categories."
             )
     names, unused = [], []
-    for place, each in enumerate(table.dimensions, start=1):
-        name = each.dimension.raw.name
+    for place, item in enumerate(table.dimensions, start=1):
+        name = item.dimension.raw.name
         names.append(name)
         is_declared, _ = table.question.spec.total_label_of(name)
         if is_declared and not any(row[f"kanon_t{place}"] for row in groupings):
@@ -489,8 +491,8 @@ def _fault(table: PublishedCells, row: Row) -> str | None:
             counts = table.count if fault == "kanon_no_count" else None
             subject = some_values(lacking, all_of, counts.name if counts else value)
             return f"{subject} {description.replace('{them}', them(lacking))}."
-    for place, each in enumerate(table.dimensions, start=1):
-        name = each.dimension.raw.name
+    for place, item in enumerate(table.dimensions, start=1):
+        name = item.dimension.raw.name
         if row[f"kanon_null_{place}"]:
             rows = plural(int(row[f"kanon_null_{place}"]), "row")
             total = option("total_label", f"{name}=NULL")

@@ -111,7 +111,7 @@ class CompiledAudit:
                 + " ".join(
                     f"Sets of {step}: {', '.join(has) or 'none'}." for step, has in sets.items()
                 )
-                + did_you_mean(name, [each for has in sets.values() for each in has])
+                + did_you_mean(name, [text for has in sets.values() for text in has])
             )
         return truncated
 
@@ -244,7 +244,8 @@ def _compiled_cells(spec: AuditSpec, place: int, engine: Any, form: _Written) ->
         dialect = form.dialect or DIALECT
         own = offline_table(hub.table(published.source), form.called)
         seconds = {
-            name: offline_table(hub.table(each.source)) for name, each in published.against.items()
+            name: offline_table(hub.table(other.source))
+            for name, other in published.against.items()
         }
         try:
             question, others = resolved_cells(published, own, seconds, facts_unread)
@@ -394,12 +395,14 @@ def _text_columns(bound: ResolvedQuestion) -> Iterator[tuple[str, list[tuple[Bou
         for column in bound.sensitive
     ]
     if bound.entity:
-        entities = [(each.entity, each.table.sql) for each in bound.earlier.values() if each.entity]
+        entities = [
+            (other.entity, other.table.sql) for other in bound.earlier.values() if other.entity
+        ]
         pairs.append((bound.entity, entities))
     for column, others in pairs:
         sources = [(column, bound.table.sql), *others]
-        if all(each.is_text or each.generalised for each, _ in sources):
-            yield column.name, [(replace(each, generalised=None), sql) for each, sql in sources]
+        if all(column.is_text or column.generalised for column, _ in sources):
+            yield column.name, [(replace(column, generalised=None), sql) for column, sql in sources]
     for earlier in bound.earlier.values():
         for column in earlier.quasi_identifiers:
             if column.is_text or column.generalised:

@@ -102,27 +102,27 @@ def compile_contract(
             objects[name] = _object(table_spec, bound, rules, files[-1], folder)
             for other in bound.others:
                 name_in_contract = files[-1].name_of(other.spec.source)
-                if name_in_contract not in [each.name for each in tables_rules]:
+                if name_in_contract not in [rule.name for rule in tables_rules]:
                     objects.setdefault(name_in_contract, _described(name_in_contract, other.table))
     notes = tuple(
-        f"{each.name}: {', '.join(each.alone)} {_LACK[len(each.alone) > 1]}."
-        for each in tables_rules
-        if each.alone
+        f"{rule.name}: {', '.join(rule.alone)} {_LACK[len(rule.alone) > 1]}."
+        for rule in tables_rules
+        if rule.alone
     )
     if spec.published:
-        names = ", ".join(each.name or str(each.source) for each in spec.published)
+        names = ", ".join(table.name or str(table.source) for table in spec.published)
         notes += (f"{names}: left out, as a contract has no rules for published tables.",)
-    count = sum(len(each.rules) for each in tables_rules)
+    count = sum(len(rule.rules) for rule in tables_rules)
     if into is not None:
         text = with_rules(
-            into, {each.name: each.rules for each in tables_rules}, required_tables=list(objects)
+            into, {rule.name: rule.rules for rule in tables_rules}, required_tables=list(objects)
         )
         return CompiledContract(text.removesuffix("\n"), count, notes)
     contract = {
         "apiVersion": "v3.1.0",
         "kind": "DataContract",
-        "id": _slug("-".join(each.name for each in tables_rules)),
-        "name": ", ".join(each.name for each in tables_rules),
+        "id": _slug("-".join(rule.name for rule in tables_rules)),
+        "name": ", ".join(rule.name for rule in tables_rules),
         "version": "1.0.0",
         "status": "draft",
         "servers": [_one_server(files)],
@@ -147,9 +147,9 @@ def _place_of_all(
 ) -> _Place:
     """The place of a table, its references and earlier releases; a contract that is there has its
     servers already."""
-    sources = [table_spec.source, *(each.spec.source for each in bound.others)]
-    tables = [bound.table, *(each.table for each in bound.others)]
-    if not all(isinstance(each, str) for each in sources):
+    sources = [table_spec.source, *(other.spec.source for other in bound.others)]
+    tables = [bound.table, *(other.table for other in bound.others)]
+    if not all(isinstance(source, str) for source in sources):
         raise SpecError("a contract names where its tables lie, and data in memory lie nowhere.")
     pairs = list(zip(sources, tables, strict=True))
     if not is_new:
@@ -222,9 +222,11 @@ def of_database(connect: str, table: Table) -> tuple[dict[str, Any], str]:
 
 def _one_server(places: Sequence[_Place]) -> dict[str, Any]:
     """The server that all tables have in common."""
-    servers = [dict(each.server) for each in places]
-    if any(each != servers[0] for each in servers):
-        paths = list(dict.fromkeys(str(each.get("path", each.get("location"))) for each in servers))
+    servers = [dict(place.server) for place in places]
+    if any(server != servers[0] for server in servers):
+        paths = list(
+            dict.fromkeys(str(server.get("path", server.get("location"))) for server in servers)
+        )
         raise SpecError(
             "all tables of a contract lie at one server and one path with {model}, and these are "
             f"{' and '.join(paths)}. Choose one of the tables: {option('select', 'NAME')}."
@@ -256,7 +258,7 @@ def _described(
 ) -> dict[str, Any]:
     """A table with all its columns, as readers copy the declared ones only."""
     refuse_placeholders(name)
-    columns = [_column(each, (roles or {}).get(each.name)) for each in table.columns]
+    columns = [_column(column, (roles or {}).get(column.name)) for column in table.columns]
     return {"name": name, "physicalType": "table", "properties": columns}
 
 
@@ -295,8 +297,8 @@ def _roles(
         ("entity", [bound.entity] if bound.entity else []),
         ("weight", [bound.weight] if bound.weight else []),
     ):
-        for each in columns:
-            yield each.name, {"role": role}
+        for item in columns:
+            yield item.name, {"role": role}
 
 
 def _settings(table_spec: TableSpec, files: _Place, folder: Path) -> dict[str, Any]:
@@ -374,8 +376,8 @@ def _is_ours_alone(bound: ResolvedQuestion, check: BoundCheck) -> bool:
     """Whether readers can't execute a check: an estimate, two releases, levels, weights, or a file
     that they read otherwise."""
     spec = bound.spec
-    weighed = bound.weight or any(each.weight for each in bound.others)
-    at_levels = bound.levels or any(each.generalised for each in bound.others)
+    weighed = bound.weight or any(other.weight for other in bound.others)
+    at_levels = bound.levels or any(other.generalised for other in bound.others)
     read_otherwise = spec.first or spec.null_strings or spec.header is False
     return bool(
         check.model.answered_by == "estimate"
@@ -391,10 +393,12 @@ def _with_names(bound: ResolvedQuestion, files: _Place) -> ResolvedQuestion:
     table = replace(bound.table, sql=identifier(_STANDS_FOR), in_lines="")
     others = tuple(
         replace(
-            each,
-            table=replace(each.table, sql=identifier(files.name_of(each.spec.source)), in_lines=""),
+            other,
+            table=replace(
+                other.table, sql=identifier(files.name_of(other.spec.source)), in_lines=""
+            ),
         )
-        for each in bound.others
+        for other in bound.others
     )
     return replace(bound, roles=replace(bound.roles, table=table, others=others), others=others)
 
@@ -411,10 +415,10 @@ def _query(bound: ResolvedQuestion, check: BoundCheck, engine: Engine) -> str | 
         return None
     refuse_placeholders(sql)
     sets = {name.casefold() for name in sets_of(statement.sql)}
-    for each in bound.others:
-        if each.table.sql.strip('"').casefold() in sets:
+    for other in bound.others:
+        if other.table.sql.strip('"').casefold() in sets:
             raise SpecError(
-                f"a set of the statement is called {each.table.sql}, as a table of the contract "
+                f"a set of the statement is called {other.table.sql}, as a table of the contract "
                 "is. Rename the table."
             )
     return re.sub(rf'["`]?{_STANDS_FOR}["`]?', lambda _: _OWN_TABLE, sql)

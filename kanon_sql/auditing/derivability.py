@@ -159,7 +159,7 @@ class _Table:
         numbers = list(range(1, cells.dimensions + 1))
         [shape] = relations.rows("table_shape", cells=cells.relation, dimensions=numbers)
         self._numbers = numbers
-        self._has_total = [bool(shape[f"kanon_has_total_{each}"]) for each in numbers]
+        self._has_total = [bool(shape[f"kanon_has_total_{number}"]) for number in numbers]
         self._type = str(shape["kanon_type"] or "DECIMAL(38,0)")
         is_exact = self._type not in ("DOUBLE", "FLOAT")
         self._slack = 0.0 if is_exact else max(float(shape["kanon_largest"]), 1) * RELATIVE_SLACK
@@ -169,7 +169,7 @@ class _Table:
         run, slack = self._run, _number(self._slack)
         nodes, cells, terms = self._equations()
         equations = run.make("equations", "equations", terms=terms, cells=cells)
-        remainders = sorted({each.remainder for each in checks if each.remainder is not None})
+        remainders = sorted({check.remainder for check in checks if check.remainder is not None})
         sums = self._sums(equations, cells, remainders)
         unknown = run.make("unknown_0", "unknown_cells", cells=cells)
         hidden = int(sums["kanon_suppressed"]) + int(sums["kanon_absent"])
@@ -177,7 +177,7 @@ class _Table:
         if hidden:
             terms, unknown = self._subtracted(terms, unknown)
             unknown = self._narrowed(terms, unknown)
-        widths = sorted({float(each.width) for each in checks})
+        widths = sorted({float(check.width) for check in checks})
         [counts] = run.rows(
             "derived_counts",
             unknown=unknown,
@@ -201,8 +201,8 @@ class _Table:
         derivations = []
         for check in checks:
             width = float(check.width)
-            decided = [each for each in programmed if not each.bounds_width <= width + self._slack]
-            by_programs = sum(each.is_within(width) for each in decided)
+            decided = [cell for cell in programmed if not cell.bounds_width <= width + self._slack]
+            by_programs = sum(cell.is_within(width) for cell in decided)
             derived = solved + narrow[width] + by_programs
             undecided = judged - solved - narrow[width] - free[width] - len(decided)
             small = None
@@ -287,7 +287,7 @@ class _Table:
             slack=_number(self._slack),
             low=_bound(self._cells.low),
             high=_bound(self._cells.high),
-            remainders=[_number(each) for each in remainders],
+            remainders=[_number(remainder) for remainder in remainders],
         )
         broken, complete = int(sums["kanon_broken"]), int(sums["kanon_complete"])
         if broken:
@@ -366,7 +366,7 @@ class _Table:
         self, nodes: str, cells: str, unknown: str, programmed: Iterable[_Cell]
     ) -> Iterator[Row]:
         """The labels and the interval of each hidden cell."""
-        better = {each.cell: (_finite(each.low), _finite(each.high)) for each in programmed}
+        better = {item.cell: (_finite(item.low), _finite(item.high)) for item in programmed}
         rows = self._run.rows(
             "hidden_intervals", nodes=nodes, cells=cells, unknown=unknown, dimensions=self._numbers
         )
@@ -428,7 +428,7 @@ def _largest(terms: Iterable[Row]) -> float:
     """The largest bound, or sum of unknowns."""
     keys = ("kanon_rest", "kanon_low", "kanon_high")
     figures = (row[key] for row in terms for key in keys)
-    return max((abs(float(each)) for each in figures if each is not None), default=0.0)
+    return max((abs(float(figure)) for figure in figures if figure is not None), default=0.0)
 
 
 class _Program:
@@ -459,9 +459,9 @@ class _Program:
             ),
             shape=(len(line), len(place)),
         )
-        self._sums = [each / scale for each in equations.values()]
+        self._sums = [equation / scale for equation in equations.values()]
         self._bounds = [
-            tuple(None if each is None else each / scale for each in pair) for pair in bounds
+            tuple(None if number is None else number / scale for number in pair) for pair in bounds
         ]
         self._hidden = {
             place[cell]: self._cell(cell, row)
@@ -522,7 +522,7 @@ class _Program:
             return {place: figures[place] for place in places}
         if len(places) > 1:
             alone = [self._optima([place], sign) for place in places]
-            return {place: low for each in alone for place, low in each.items()}
+            return {place: low for entry in alone for place, low in entry.items()}
         return {places[0]: -sign * math.inf if status == UNBOUNDED else None}
 
     def _solved(self, places: Sequence[int], sign: int) -> tuple[int, Sequence[float]]:
@@ -541,7 +541,7 @@ class _Program:
             _refuse_outside()
         if solution.status != OPTIMAL:
             return int(solution.status), ()
-        figures = [float(each) * self._scale for each in solution.x]
+        figures = [float(item) * self._scale for item in solution.x]
         for place, cell in self._hidden.items():
             cell.observe(figures[place])
         return OPTIMAL, figures

@@ -129,10 +129,10 @@ def upper_tail(successes: int, attacked: int, share: float) -> float:
     if share <= 0:
         return 0.0
     if x <= n * share:
-        return 1 - sum(_binomial(each, n, share) for each in range(x)) if n < 1000 else 0.5
+        return 1 - sum(_binomial(number, n, share) for number in range(x)) if n < 1000 else 0.5
     term = total = _binomial(x, n, share)
-    for each in range(x, n):
-        term *= (n - each) / (each + 1) * share / (1 - share)
+    for number in range(x, n):
+        term *= (n - number) / (number + 1) * share / (1 - share)
         total += term
         if term < total * 1e-17:
             break
@@ -165,12 +165,12 @@ def answer_events(bound: ResolvedQuestion, plan: EventPlan, session: Session) ->
     counts = event_counts(bound, plan, session)
     if counts.events is None:
         checks = [
-            CheckResult(each.check.model.name(), each.check.model.parameters, None, None)
-            for each in plan.checks
+            CheckResult(item.check.model.name(), item.check.model.parameters, None, None)
+            for item in plan.checks
         ]
         return EventAnswers(0, 0, None, tuple(checks))
     expanded = to_expand(plan, session)
-    results = tuple(_judged(each, counts.people, expanded, session) for each in plan.checks)
+    results = tuple(_judged(check, counts.people, expanded, session) for check in plan.checks)
     lists_pairs = expanded.get(2, math.inf) <= MOST_COMBINATIONS
     shown = plan.shown[1 if lists_pairs else 0]
     return EventAnswers(counts.records, counts.people, counts.events, results, (shown,))
@@ -220,14 +220,14 @@ def to_expand(plan: EventPlan, session: Session) -> dict[int, int]:
     return {1: 0, 2: pairs, 3: pairs + round(row["kanon_ordered_triples"]) // 6}
 
 
-def attack(each: EventCheck, people: int, expanded: dict[int, int], session: Session) -> Attack:
+def attack(item: EventCheck, people: int, expanded: dict[int, int], session: Session) -> Attack:
     """Attack everyone with every combination if these are few enough, otherwise draw."""
-    model = each.check.model
+    model = item.check.model
     assert isinstance(model, KnownEvents)
     is_exact = model.m <= MOST_EXPANDED and (
         model.m == 1 or expanded[model.m] <= model.max_combinations
     )
-    statement = each.exact[0] if is_exact else each.drawn
+    statement = item.exact[0] if is_exact else item.drawn
     assert statement is not None
     rows = session.rows(statement)
     crowds = tuple((int(row["kanon_crowd"]), int(row["kanon_people"])) for row in rows)
@@ -243,20 +243,20 @@ def attack(each: EventCheck, people: int, expanded: dict[int, int], session: Ses
 
 
 def _judged(
-    each: EventCheck, people: int, expanded: dict[int, int], session: Session
+    item: EventCheck, people: int, expanded: dict[int, int], session: Session
 ) -> CheckResult:
-    match each.check.model:
+    match item.check.model:
         case KmAnonymity() as model:
-            return _km_anonymity(model, each, expanded, session)
+            return _km_anonymity(model, item, expanded, session)
         case KnownEvents() as model:
-            return _known_events(model, each, attack(each, people, expanded, session))
-    raise AssertionError(f"nothing judges {each.check.model.name()}")
+            return _known_events(model, item, attack(item, people, expanded, session))
+    raise AssertionError(f"nothing judges {item.check.model.name()}")
 
 
 # --- known events ---------------------------------------------------------------------------
 
 
-def _known_events(model: KnownEvents, each: EventCheck, outcome: Attack) -> CheckResult:
+def _known_events(model: KnownEvents, item: EventCheck, outcome: Attack) -> CheckResult:
     holds, evidence = (
         _draw_verdict(model, outcome) if outcome.drawn else (_holds(model, outcome), "exact")
     )
@@ -265,7 +265,7 @@ def _known_events(model: KnownEvents, each: EventCheck, outcome: Attack) -> Chec
     return CheckResult(
         model=model.name(),
         parameters=model.parameters,
-        holds=holds if each.check.gates else None,
+        holds=holds if item.check.gates else None,
         achieved=judged["share"],
         violating_people=outcome.below,
         details={
@@ -312,15 +312,15 @@ def _draw_verdict(model: KnownEvents, outcome: Attack) -> tuple[bool | None, str
 
 
 def _km_anonymity(
-    model: KmAnonymity, each: EventCheck, expanded: dict[int, int], session: Session
+    model: KmAnonymity, item: EventCheck, expanded: dict[int, int], session: Session
 ) -> CheckResult:
     """Count combinations of each size, or of the smaller ones if all are too many."""
     most = max(m for m in range(1, model.m + 1) if m == 1 or expanded[m] <= model.max_combinations)
     complete = most == model.m
-    rows = session.rows(each.exact[most - 1])
+    rows = session.rows(item.exact[most - 1])
     counted = [row for row in rows if row["kanon_combinations"]]
     violating = sum(round(row["kanon_violating"]) for row in rows) if model.k else None
-    if not complete and not violating and each.check.requested:
+    if not complete and not violating and item.check.requested:
         raise InputError(
             f"m = {most + 1} has {expanded[most + 1]:,} combinations to count: raise "
             f"max_combinations, ask m = {most}, or coarsen the events."
@@ -367,14 +367,14 @@ def event_warnings(bound: ResolvedQuestion, checks: Sequence[CheckResult]) -> It
 def draw_warnings(bound: ResolvedQuestion) -> Iterator[str]:
     """A warning about a draw by numbers whose text depends on the database."""
     hashed = (*bound.events, *([bound.entity] if bound.entity else []))
-    columns = [each for each in hashed if each.generalised is None]
+    columns = [column for column in hashed if column.generalised is None]
     kinds = {
-        "floating-point": [each for each in columns if each.type.startswith(_FLOATS)],
-        "decimal": [each for each in columns if _has_decimals(each.type)],
+        "floating-point": [column for column in columns if column.type.startswith(_FLOATS)],
+        "decimal": [column for column in columns if _has_decimals(column.type)],
     }
     for kind, found in kinds.items():
         if found:
-            names = ", ".join(f'"{each.name}"' for each in found)
+            names = ", ".join(f'"{column.name}"' for column in found)
             numbers = f"is a {kind} number" if len(found) == 1 else f"are {kind} numbers"
             yield (
                 f"{names} {numbers}, which databases write differently: another one may draw other "

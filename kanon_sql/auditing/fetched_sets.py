@@ -92,7 +92,7 @@ def announce_fetch(
 
 def _most_values(source: Session, step: Statement, columns: Sequence[BoundColumn]) -> list[str]:
     """The columns with most values in the set, with their number."""
-    values = [BoundColumn(each.alias, each.type, each.alias) for each in columns]
+    values = [BoundColumn(column.alias, column.type, column.alias) for column in columns]
     row = source.row(
         Statement(
             "values_to_fetch",
@@ -102,7 +102,7 @@ def _most_values(source: Session, step: Statement, columns: Sequence[BoundColumn
         )
     )
     counts = {
-        each.name: int(row[f"kanon_distinct_{place}"]) for place, each in enumerate(columns, 1)
+        column.name: int(row[f"kanon_distinct_{place}"]) for place, column in enumerate(columns, 1)
     }
     worst = sorted(counts, key=lambda name: -counts[name])[:MOST_NAMED]
     return [f'"{name}" ({counts[name]:,} values)' for name in worst]

@@ -53,8 +53,8 @@ def lineage(
     `seconds` are the tables that a published one is compared with."""
     where = connected if connected is not None else bound.spec.connect
     own = _named(dataset(bound.spec.source, where, bound.table), bound.spec)
-    others = [dataset(each.spec.source, where, each.table) for each in bound.others]
-    others += [dataset(each.spec.source, where, each.table) for each in seconds]
+    others = [dataset(other.spec.source, where, other.table) for other in bound.others]
+    others += [dataset(question.spec.source, where, question.table) for question in seconds]
     return Lineage(
         (own, *others),
         tuple(_statement(bound, check, engine) for check in bound.checks),
@@ -124,7 +124,7 @@ def dataset(source: Any, where: Any, table: Table) -> Dataset:
 def identifiers(table: Table) -> list[str]:
     """The identifiers in a table's name in its database; none for a file."""
     quoted = re.findall(r'"((?:[^"]|"")*)"', table.sql)
-    return [each.replace('""', '"') for each in quoted]
+    return [item.replace('""', '"') for item in quoted]
 
 
 def _file_dataset(path: str) -> Dataset:
@@ -169,6 +169,6 @@ def _server_dataset(where: str, scheme: str, name_parts: list[str]) -> Iterator[
     else:
         name, port = NAMESPACES[scheme]
         yield f"{name}://{url.host}:{url.port or port}"
-        outer = [*url.path, *(url.options[each] for each in ("catalog",) if each in url.options)]
+        outer = [*url.path, *(url.options[text] for text in ("catalog",) if text in url.options)]
     lacking = (2 if scheme in _OF_DATABASES else 3) - len(name_parts)
     yield ".".join([*outer[: max(lacking, 0)], *name_parts])

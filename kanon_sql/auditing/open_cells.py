@@ -41,8 +41,8 @@ class OpenCells:
 def to_open(spec: PublishedSpec) -> TableSpec:
     """The table with its second tables as references, so that their headers are known."""
     references = {
-        name: ReferenceSpec(source=each.source, header=each.header)
-        for name, each in spec.against.items()
+        name: ReferenceSpec(source=other.source, header=other.header)
+        for name, other in spec.against.items()
     }
     return table_of(spec).model_copy(update={"references": references})
 
@@ -61,14 +61,14 @@ def open_cells(
         with located("source"):
             table = engine.table(published.source)
         seconds = {}
-        for name, each in published.against.items():
+        for name, other in published.against.items():
             with located("against", name, "source"):
-                seconds[name] = engine.table(each.source)
+                seconds[name] = engine.table(other.source)
         question, others = resolved_cells(published, table, seconds, facts_of)
     except (SpecError, InputError) as error:
         engine.renew()
         role, column = error.location[:1], error.location[1:]
-        error.location = (*(_KEYS.get(str(each), each) for each in role), *column)
+        error.location = (*(_KEYS.get(str(item), item) for item in role), *column)
         raise spec.with_location(error, place, "published") from None
     return OpenCells(question, others, engine, time.monotonic() - started)
 
@@ -83,10 +83,10 @@ def resolved_cells(
     question = _resolved(published, table, facts_of)
     others = {
         name: SecondTable(
-            _second(published, name, each, seconds[name], facts_of),
-            tuple(_own_names(question, each.by or published.by)),
+            _second(published, name, other, seconds[name], facts_of),
+            tuple(_own_names(question, other.by or published.by)),
         )
-        for name, each in published.against.items()
+        for name, other in published.against.items()
     }
     return question, others
 
@@ -98,7 +98,7 @@ _KEYS = {"quasi_identifiers": "by", "entity": "contributor"}
 def _own_names(question: CellQuestion, names: Sequence[str]) -> Iterator[str]:
     """The dimensions of these names, in the spelling of the table."""
     own = [dimension.raw.name for dimension in question.dimensions]
-    yield from (each for name in names for each in own if same_name(each, name))
+    yield from (text for name in names for text in own if same_name(text, name))
 
 
 def _resolved(
@@ -126,21 +126,21 @@ def _second(
         update={
             "source": other.source,
             "name": None,
-            "by": [other_name(each) for each in by],
+            "by": [other_name(text) for text in by],
             "hierarchies": {
-                other_name(each): hierarchy
-                for each, hierarchy in spec.hierarchies.items()
-                if each.casefold() in {column.casefold() for column in by}
+                other_name(text): hierarchy
+                for text, hierarchy in spec.hierarchies.items()
+                if text.casefold() in {column.casefold() for column in by}
             },
             "value": other_name(spec.value),
             "count": other_name(spec.count),
             "contributor": other_name(spec.contributor),
             "total_label": {
-                other_name(each) if each != "*" else each: label
-                for each, label in spec.total_label.items()
+                other_name(text) if text != "*" else text: label
+                for text, label in spec.total_label.items()
             },
             "total_flag": {
-                other_name(each): other_name(flag) for each, flag in spec.total_flag.items()
+                other_name(text): other_name(flag) for text, flag in spec.total_flag.items()
             },
             "weight": None,
             "where": other.where,

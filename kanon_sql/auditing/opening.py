@@ -117,9 +117,9 @@ def opened(table: TableSpec, run: RunOptions, *, fetches: bool = False) -> Itera
             decimal=table.decimal,
             marks=table.marks if isinstance(table, CellTable) else (),
             header={
-                os.fspath(each.source): each.header
-                for each in (*(other for _, _, other in table.other_tables()), table)
-                if each.header is not None and isinstance(each.source, str | os.PathLike)
+                os.fspath(item.source): item.header
+                for item in (*(other for _, _, other in table.other_tables()), table)
+                if item.header is not None and isinstance(item.source, str | os.PathLike)
             },
         ),
     )
@@ -236,4 +236,4 @@ def expected(
 
     for step in steps:
         step.check()
-    return ExpectedTable(name, engine.name, tuple(each.name for each in reads), tuple(steps))
+    return ExpectedTable(name, engine.name, tuple(table.name for table in reads), tuple(steps))

@@ -100,8 +100,8 @@ def _result(question: CellQuestion, status: Status, session: Session, **fields: 
         name=spec.name or bound.table.name,
         engine=session.engine.name,
         status=status,
-        quasi_identifiers=tuple(each.raw.name for each in question.dimensions),
-        by=tuple(each.raw.name for each in question.dimensions),
+        quasi_identifiers=tuple(dimension.raw.name for dimension in question.dimensions),
+        by=tuple(dimension.raw.name for dimension in question.dimensions),
         value=question.value.name if question.value else None,
         contributor=bound.entity.name if bound.entity else None,
         weight=bound.weight.name if bound.weight else None,
@@ -111,7 +111,7 @@ def _result(question: CellQuestion, status: Status, session: Session, **fields: 
         where=spec.where,
         snapshots=bound.snapshots,
         first=spec.first,
-        against={name: str(each.source) for name, each in spec.against.items()},
+        against={name: str(other.source) for name, other in spec.against.items()},
         confidential=tuple(spec.confidential),
         sql={
             name: without_texts(sql, session.engine.dialect, withheld)
@@ -126,7 +126,7 @@ def _lineage(result: CellsResult, table: OpenCells, connected: Any) -> Lineage:
     """The datasets of a published table; its checks share their statements, so none has its own."""
     from kanon_sql.auditing.lineage import lineage
 
-    seconds = [each.question.bound for each in table.others.values()]
+    seconds = [other.question.bound for other in table.others.values()]
     shared = lineage(table.question.bound, table.engine, connected, seconds)
     return replace(shared, statements=(None,) * len(result.checks))
 
@@ -163,7 +163,7 @@ def dry_run_of_cells(spec: AuditSpec, *, writes: Sequence[Path] = ()) -> tuple[E
             table = open_cells(spec, place, hub)
             refuse_to_overwrite(writes, hub.files_read())
             own = table.question.bound.table
-            read = [own, *(each.question.bound.table for each in table.others.values())]
+            read = [own, *(other.question.bound.table for other in table.others.values())]
             steps = list(cell_statements(table))
             tables.append(expected(published.name or own.name, read, steps, hub))
     return tuple(tables)

@@ -223,7 +223,9 @@ def read_facts(
             column.name: longest_value(engine, roles.table, column, _chosen(roles, column))
             for column in masked_columns(roles)
         },
-        hierarchies={name: each.table for name, each in levels.items() if each.table is not None},
+        hierarchies={
+            name: level.table for name, level in levels.items() if level.table is not None
+        },
         longest_in_other=dict(_longest_there(engine, roles)),
         show_values=show_values,
     )
@@ -240,14 +242,14 @@ def facts_unread(roles: Roles) -> DataFacts:
             "Write the hierarchy to a CSV file."
         )
     levels = column_levels(roles, without=hierarchy_sources(roles, every=True))
-    masked = [masked_in_other(roles, each) for each in roles.others]
+    masked = [masked_in_other(roles, other) for other in roles.others]
     if masked_columns(roles) or any(masked):
         raise SpecError(
             "a mask is as long as the longest value, which is unknown without reading the table "
             "there. Connect to it, or use a prefix."
         )
     return DataFacts(
-        hierarchies={name: each.table for name, each in levels.items() if each.table is not None}
+        hierarchies={name: level.table for name, level in levels.items() if level.table is not None}
     )
 
 

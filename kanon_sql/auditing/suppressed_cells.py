@@ -94,7 +94,7 @@ def derived_cells(
             if not is_published:
                 raise
             return _unsearched_results(table.question, checks, error.marked)
-    names = [each.raw.name for each in table.question.dimensions]
+    names = [dimension.raw.name for dimension in table.question.dimensions]
     intervals = derived.intervals and [
         named_cell(names, row, low=row["kanon_low"], high=row["kanon_high"])
         for row in derived.intervals
@@ -106,9 +106,9 @@ def _unsearched_results(
     question: CellQuestion, checks: Mapping[int, CellCheck], why: str
 ) -> Derived:
     """The results of a table that can't be searched. Raises `InputError` if one was required."""
-    if any(each.gates for each in checks.values()):
+    if any(check.gates for check in checks.values()):
         raise InputError(f"{question.bound.table.name}: {why}") from None
-    return Derived({n: _undecided_result(each) for n, each in checks.items()}, 0, 0, [why], None)
+    return Derived({n: _undecided_result(check) for n, check in checks.items()}, 0, 0, [why], None)
 
 
 def undecided(checks: Mapping[int, CellCheck], hidden: int) -> Derived:
@@ -130,21 +130,21 @@ def undecided(checks: Mapping[int, CellCheck], hidden: int) -> Derived:
 def _derived(
     hub: Session, relation: CellRelation, checks: Mapping[int, CellCheck], show_values: bool
 ) -> Derived:
-    models = [each.model for each in checks.values() if isinstance(each.model, Derivable)]
+    models = [check.model for check in checks.values() if isinstance(check.model, Derivable)]
     models = models or [Derivable()]
     derivations = derive(hub, relation, models, exact=show_values)
     results = {
-        number: _result(check, each)
-        for (number, check), each in zip(checks.items(), derivations, strict=False)
+        number: _result(check, derivation)
+        for (number, check), derivation in zip(checks.items(), derivations, strict=False)
     }
     warnings = []
-    if left := max(each.undecided_cells for each in derivations):
+    if left := max(derivation.undecided_cells for derivation in derivations):
         why = (
             "a row may be a total that is not declared"
             if relation.doubtful
             else f"pip install 'kanon-sql[estimates]' decides up to {MOST_UNKNOWNS:,} cells that "
             "hang together"
-            if any(each.lacks_scipy for each in derivations)
+            if any(derivation.lacks_scipy for derivation in derivations)
             else f"more than {MOST_UNKNOWNS:,} unknown cells hang together, or the figures are too "
             "large for linear programming to be exact"
         )
@@ -247,11 +247,14 @@ def _from_records(table: CellStatements, run: DerivedRelations) -> CellRelation:
     )
     parents = tuple(
         run.make(
-            f"parents_{each['number']}", "nodes_of_records", figures=FIGURES, levels=each["levels"]
+            f"parents_{dimension['number']}",
+            "nodes_of_records",
+            figures=FIGURES,
+            levels=dimension["levels"],
         )
-        if len(each["levels"]) > 1
+        if len(dimension["levels"]) > 1
         else None
-        for each in dimensions
+        for dimension in dimensions
     )
     return CellRelation(cells, len(parents), parents, question.value is None, "zero", low, None)
 
@@ -280,7 +283,7 @@ def _record_dimension(question: CellQuestion, place: int) -> dict[str, Any]:
         }
         for level in range(len(dimension.levels))
     ]
-    totals = [each.number for each in question.groupings if each.levels[place] is None]
+    totals = [grouping.number for grouping in question.groupings if grouping.levels[place] is None]
     return {"number": place + 1, "levels": levels, "totals": totals}
 
 

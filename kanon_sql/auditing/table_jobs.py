@@ -86,7 +86,9 @@ class TableJobs:
         self._free = {key: list(engine_sessions) for key, engine_sessions in sessions.items()}
         self._run = run
         self._answer = answer
-        movable = [isinstance(each.engine, Sessions) and each.engine.can_cancel for each in tables]
+        movable = [
+            isinstance(table.engine, Sessions) and table.engine.can_cancel for table in tables
+        ]
         self._waiting = [place for place, is_movable in enumerate(movable) if is_movable]
         self._own = [place for place, is_movable in enumerate(movable) if not is_movable]
         self._busy: dict[int, Engine] = {}
@@ -184,7 +186,7 @@ class TableJobs:
         """Give up the tables from this one on."""
         with self._change:
             self._end = min(self._end, place)
-            self._waiting = [each for each in self._waiting if each < self._end]
+            self._waiting = [number for number in self._waiting if number < self._end]
             self._change.notify_all()
 
     def _await_all(self) -> None:
@@ -192,7 +194,7 @@ class TableJobs:
         while self._at_work:
             with self._change:
                 self._change.wait_for(lambda: not self._at_work, CANCEL_INTERVAL)
-                running = [each for place, each in self._busy.items() if place >= self._end]
+                running = [engine for place, engine in self._busy.items() if place >= self._end]
             for engine in running:
                 with suppress(Exception):
                     engine.cancel()

@@ -56,20 +56,20 @@ def rows_with_earlier(plan: Plan, session: Session) -> Iterator[tuple[str, Row]]
 
     Raises `InputError` if nobody is in both: a check on nobody must not hold.
     """
-    for each in plan.earlier:
+    for item in plan.earlier:
         crowds = {
-            name: value for step in each.statements for name, value in session.row(step).items()
+            name: value for step in item.statements for name, value in session.row(step).items()
         }
         if not crowds["kanon_in_both"]:
-            raise InputError(_no_common_people_message(plan, each, crowds))
-        yield each.name, crowds
+            raise InputError(_no_common_people_message(plan, item, crowds))
+        yield item.name, crowds
 
 
-def _no_common_people_message(plan: Plan, each: EarlierStep, crowds: Row) -> str:
-    release, earlier = plan.bound.table.name, plan.bound.earlier[each.earlier]
+def _no_common_people_message(plan: Plan, step: EarlierStep, crowds: Row) -> str:
+    release, earlier = plan.bound.table.name, plan.bound.earlier[step.earlier]
     if not crowds["kanon_leavers"]:
         return f"{earlier.table.name}: {earlier.called} has no record to compare with."
-    entities = [f'"{each.name}"' for each in (plan.bound.entity, earlier.entity) if each]
+    entities = [f'"{column.name}"' for column in (plan.bound.entity, earlier.entity) if column]
     keys = " and ".join(dict.fromkeys(entities))
     return (
         f"nobody is in both {release} ({int(crowds['kanon_joiners']):,} people) and "
@@ -81,10 +81,10 @@ def _no_common_people_message(plan: Plan, each: EarlierStep, crowds: Row) -> str
 
 def has_same_people(plan: Plan, answers: Answers, people: int) -> bool:
     """Whether the steps on earlier releases counted the same people as all other steps."""
-    for each in plan.earlier:
-        if each.name not in answers.earlier:
+    for item in plan.earlier:
+        if item.name not in answers.earlier:
             continue
-        crowds = answers.earlier[each.name]
+        crowds = answers.earlier[item.name]
         if int(crowds["kanon_in_both"]) + int(crowds["kanon_joiners"]) != people:
             return False
     return True
@@ -96,7 +96,7 @@ def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answe
     Violations are counted in people, so there are no records. A check that does not gate, or has no
     answer, has neither a verdict nor violations.
     """
-    step = next(each for each in plan.earlier if each.earlier == model.earlier)
+    step = next(item for item in plan.earlier if item.earlier == model.earlier)
     row = answers.earlier[step.name]
     details: dict[str, Any] = {"in_both": int(row["kanon_in_both"])}
     match model:
@@ -106,7 +106,9 @@ def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answe
             details |= {group: _one_sided_people(row, group) for group in ("joiners", "leavers")}
             details["alone"] = alone
         case ComposedLDiversity():
-            candidate = next(each for each in step.candidates if each.column == check.column)
+            candidate = next(
+                candidate for candidate in step.candidates if candidate.column == check.column
+            )
             place = f"_{candidate.place}"
             least, required, checks = f"kanon_least{place}", model.l, candidate.checks
             for group in ("certain", "changed"):
@@ -116,7 +118,7 @@ def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answe
     achieved = _or_none(row[least])
     classes = people = None
     if check.gates and required is not None and achieved is not None:
-        label = next(each.label for each in checks if each.check is check)
+        label = next(item.label for item in checks if item.check is check)
         classes, people = (
             int(row[f"kanon_{label}_violated{place}_{unit}"]) for unit in ("classes", "people")
         )
@@ -146,7 +148,7 @@ def with_policies(
     results = list(checks)
     outcomes = []
     for policy, models, unchecked in _policy_models(spec):
-        ran = [place for place, each in enumerate(results) if _is_of(each, models)]
+        ran = [place for place, result in enumerate(results) if _is_of(result, models)]
         for place in ran:
             results[place] = replace(results[place], policy=results[place].policy or policy.policy)
         held = sum(bool(results[place].holds) for place in ran)
@@ -168,8 +170,8 @@ def _policy_models(
 def _is_of(result: CheckResult, models: Sequence[Model]) -> bool:
     """Whether a result is that of one of the models; an audit fills in columns and tables."""
     return result.holds is not None and any(
-        result.model == each.name() and each.parameters.items() <= dict(result.parameters).items()
-        for each in models
+        result.model == model.name() and model.parameters.items() <= dict(result.parameters).items()
+        for model in models
     )
 
 
@@ -180,7 +182,7 @@ def _outcome(
         id=policy.policy,
         asked=checked,
         held=held,
-        not_asked=tuple(each.model_dump() for each in unchecked),
+        not_asked=tuple(item.model_dump() for item in unchecked),
         asks_a_person=tuple(policy.asks_a_person),
         read=policy.read.model_dump(exclude={"how"}),
         address=policy.address,
@@ -188,7 +190,7 @@ def _outcome(
         title=policy.title,
         version=policy.version,
         status=policy.status,
-        quotes=tuple(each.model_dump(exclude_none=True) for each in policy.quotes),
+        quotes=tuple(quote.model_dump(exclude_none=True) for quote in policy.quotes),
         reading=policy.reading,
         confidential=tuple(policy.confidential),
         for_cells=of_records and policy.concerns == "cells",
@@ -314,10 +316,10 @@ def _rows_of(check: BoundCheck, plan: Plan, answers: Answers) -> tuple[Sizes, st
             row = answers.distances[distance.step.name]
             return [row], distance.labelled.label, answers.people_of.get(distance.step.name)
     for read in plan.sensitive:
-        for each in read.checks:
-            if each.check is check:
+        for item in read.checks:
+            if item.check is check:
                 name = read.step.name
-                return answers.sensitive[name], each.label, answers.people_of.get(name)
+                return answers.sensitive[name], item.label, answers.people_of.get(name)
     raise AssertionError(f"no step answers {check.model.name()}")
 
 
@@ -383,10 +385,10 @@ def _reference_finding(
     check: BoundCheck, model: ReferenceModel, plan: Plan, answers: Answers
 ) -> CheckFinding:
     step, label = next(
-        (step, each.label)
+        (step, item.label)
         for step in plan.references
-        for each in step.checks
-        if each.check is check
+        for item in step.checks
+        if item.check is check
     )
     row = answers.matches[step.step.name]
     of_people = row_of_people(step, answers)

@@ -32,10 +32,10 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
         return
     yield from left_out(plan.bound)
     yield from time_zones(plan.bound, [name for name, at in plan.bound.spec.levels.items() if at])
-    referred = (each for other in plan.bound.others for each in other.generalised)
+    referred = (column for other in plan.bound.others for column in other.generalised)
     faults = [
-        summary_of_faults(each.levels.faults, show_values=plan.bound.facts.show_values)
-        for each in (*plan.bound.levels, *referred)
+        summary_of_faults(level.levels.faults, show_values=plan.bound.facts.show_values)
+        for level in (*plan.bound.levels, *referred)
     ]
     for fault in dict.fromkeys(faults):
         yield from fault.splitlines()
@@ -70,9 +70,9 @@ def certain_values(checks: Iterable[CheckResult], summary: Summary) -> Iterator[
     """A warning about each attribute that a class makes certain and no homogeneity check covers."""
     checks = tuple(checks)
     diverse = [
-        each.parameters["sensitive"]
-        for each in checks
-        if each.model == "l_diversity" and each.holds is not None
+        check.parameters["sensitive"]
+        for check in checks
+        if check.model == "l_diversity" and check.holds is not None
     ]
     for check, count, out_of in homogeneous_members(checks, summary):
         if check.holds is None and count > _MOST_CERTAIN * out_of:
@@ -101,9 +101,9 @@ def time_zones(bound: ResolvedQuestion, generalised: Container[str]) -> Iterator
 def zones_kept(table: Table, but: Container[str]) -> Iterator[str]:
     """A warning that names the columns, `but` some, that a release publishes with a time zone."""
     names = [
-        f'"{each.name}"'
-        for each in table.columns
-        if each.type.endswith(WITH_ZONE) and each.name not in but
+        f'"{column.name}"'
+        for column in table.columns
+        if column.type.endswith(WITH_ZONE) and column.name not in but
     ]
     if names:
         yield (
@@ -207,7 +207,7 @@ def _constant_warning(look: SpellingLook, answers: Answers) -> Iterator[str]:
 
 def _sham_diversity(look: SpellingLook, plan: Plan, answers: Answers) -> Iterator[str]:
     name = look.column.name
-    read = next(each for each in plan.sensitive if each.column.name == name)
+    read = next(qi for qi in plan.sensitive if qi.column.name == name)
     sizes = answers.sensitive[read.step.name]
     by_null = 0 if plan.bound.unknown else total(sizes, "kanon_diverse_by_null_classes")
     if by_null:
@@ -296,10 +296,11 @@ def _earlier_warnings(step: EarlierStep, plan: Plan, answers: Answers) -> Iterat
                 "releases are not compared on it. If it has another name there, give it under "
                 f"columns of {name}."
             )
-    for each in step.candidates:
-        if row[f"kanon_least_{each.place}"] is None:
+    for candidate in step.candidates:
+        if row[f"kanon_least_{candidate.place}"] is None:
             yield (
-                f"The classes of this release and of {name} have no {each.column.name} in common "
+                f"The classes of this release and of {name} have "
+                f"no {candidate.column.name} in common "
                 "for anyone who is in both, so composed l-diversity measures nothing: are the "
                 "values spelled alike in both?"
             )

@@ -73,7 +73,7 @@ def write_worksheet(
             people = records(bound, [bound.entity])
             known = entity_known(bound, "people", bound.table, bound.entity, people)
             refuse_unmet([known], session)
-        return [row for each in _riskiest(session, bound, sample, seed) for row in each][:sample]
+        return [row for item in _riskiest(session, bound, sample, seed) for row in item][:sample]
 
     bound, rows = answer_of_one_table(spec, run, answer, writes=[output])
     if not rows:

@@ -61,7 +61,7 @@ def with_files(result: Result, spec: AuditSpec, key: TablesKey = "tables") -> Re
     paths += [("release", release.path, release.path)] if release else []
     paths += [("spec", str(spec.path), str(spec.path))] if spec.path else []
     try:
-        files = [digest for each in paths for digest in _digests(*each)]
+        files = [digest for path in paths for digest in _digests(*path)]
     except OSError:
         return result
     recorded: Result = replace(copied, files=tuple(files), spec=spec.text)
@@ -76,7 +76,7 @@ def _digests(role: Any, name: str, *paths: str) -> Iterator[FileDigest]:
     if len(digests) <= _MOST_FILES:
         yield from digests
         return
-    listed = "".join(f"{each.sha256}  {each.path}\n" for each in digests)
+    listed = "".join(f"{digest.sha256}  {digest.path}\n" for digest in digests)
     yield FileDigest(role, f"{name} ({len(digests)} files)", sha256(listed.encode()).hexdigest())
 
 
@@ -85,14 +85,14 @@ def command_line(context: click.Context) -> str:
 
     URL credentials and values named by checks are omitted.
     """
-    return " ".join(shlex.quote(each) for each in _words(context))
+    return " ".join(shlex.quote(word) for word in _words(context))
 
 
 def release_command(context: click.Context, *more: str) -> str:
     """The command that makes a release from the question of another command, with `more` options
     in place of its k and algorithm."""
     _, _, *words = _words(context, ("k", "algorithm"))
-    return " ".join(shlex.quote(each) for each in ("kanon-sql", "anonymize", *words, *more))
+    return " ".join(shlex.quote(word) for word in ("kanon-sql", "anonymize", *words, *more))
 
 
 def _words(context: click.Context, but: Sequence[str] = ()) -> Iterator[str]:
@@ -100,22 +100,24 @@ def _words(context: click.Context, but: Sequence[str] = ()) -> Iterator[str]:
     arguments = list(context.meta[ARGUMENTS])[1:]
     values, _, order = command.make_parser(context).parse_args(arguments)
     yield from ("kanon-sql", command.name or "")
-    options = [each for each in order if isinstance(each, click.Option)]
-    for each in command.params:
-        if isinstance(each, click.Argument):
+    options = [parameter for parameter in order if isinstance(parameter, click.Option)]
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument):
             # Of the context: the parser holds click's own sentinel where no argument is given.
-            texts = context.params.get(each.name or "") or ()
+            texts = context.params.get(parameter.name or "") or ()
             yield from map(without_credentials, [texts] if isinstance(texts, str) else texts)
-    recorded_options = [each for each in dict.fromkeys(options) if _is_recorded(each, command, but)]
-    values_of = {each: iter(_as_list(values[each.name])) for each in recorded_options}
-    for each in options:
-        if each in values_of:
+    recorded_options = [
+        option for option in dict.fromkeys(options) if _is_recorded(option, command, but)
+    ]
+    values_of = {option: iter(_as_list(values[option.name])) for option in recorded_options}
+    for option in options:
+        if option in values_of:
             yield from _option_words(
-                each, next(values_of[each], None) if each.multiple else values[each.name]
+                option, next(values_of[option], None) if option.multiple else values[option.name]
             )
-    for each in command.params:
-        if isinstance(each, click.Option) and _is_recorded(each, command, but):
-            yield from _variable_words(each, context)
+    for parameter in command.params:
+        if isinstance(parameter, click.Option) and _is_recorded(parameter, command, but):
+            yield from _variable_words(parameter, context)
 
 
 def _as_list(value: object) -> Sequence[object]:
@@ -135,8 +137,8 @@ def _variable_words(option: click.Option, context: click.Context) -> Iterator[st
     source = context.get_parameter_source(option.name or "")
     text = option.resolve_envvar_value(context)
     if source is click.core.ParameterSource.ENVIRONMENT and text is not None:
-        for each in option.type.split_envvar_value(text) if option.multiple else [text]:
-            yield from _option_words(option, each)
+        for item in option.type.split_envvar_value(text) if option.multiple else [text]:
+            yield from _option_words(option, item)
 
 
 def _option_words(option: click.Option, value: object) -> Iterator[str]:
@@ -155,7 +157,7 @@ def _check_without_values(text: str) -> str:
     from kanon_sql.spec.yaml_document import LISTS_OF_VALUES
 
     model, colon, parameters = text.partition(":")
-    settings = [each.partition("=") for each in split_at_commas(parameters)] if colon else []
+    settings = [part.partition("=") for part in split_at_commas(parameters)] if colon else []
     redacted = (
         f"{key}={f'[{REDACTED}]' if key.strip() in LISTS_OF_VALUES else value}"
         for key, _, value in settings

@@ -314,7 +314,7 @@ def _contract_file(
         return result_file_of(context, output, [*spec.files(), str(into)], values)
     if not values["force"]:
         raise SpecError(f"{output} is the contract that --into reads; add --force to replace it.")
-    inputs = [each for each in spec.files() if not Path(each).exists() or not into.samefile(each)]
+    inputs = [file for file in spec.files() if not Path(file).exists() or not into.samefile(file)]
     return result_file_of(context, output, inputs, values | {"overwrite": True})
 
 
@@ -337,7 +337,7 @@ def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -
         for spec, notes in chosen
         for sentence in (
             *look(spec, show_values=values["show_values"]),
-            *dict.fromkeys(note for each in notes for note in each),
+            *dict.fromkeys(note for item in notes for note in item),
         )
     )
     deliver("\n".join(sentences), None)
@@ -670,6 +670,8 @@ def _release_options(values: dict[str, Any], place: dict[str, Any]) -> ReleaseOp
     """The release options of a command."""
     from kanon_sql.anonymizing.release.options import ReleaseOptions
 
-    named = {each.name: values[each.name] for each in fields(ReleaseOptions) if each.name in values}
+    named = {
+        field.name: values[field.name] for field in fields(ReleaseOptions) if field.name in values
+    }
     # The levels are those of the table, to which `at_levels` compares the options.
     return ReleaseOptions(**named | {"levels": {}, "output": None} | place)

@@ -50,7 +50,7 @@ class _Clock:
         if not untyped.tables:
             return result
         first, *others = untyped.tables
-        waited = time.monotonic() - (self._began or 0) - sum(each.seconds for each in others)
+        waited = time.monotonic() - (self._began or 0) - sum(other.seconds for other in others)
         timed: Result = replace(
             untyped, tables=(replace(first, seconds=max(waited, first.seconds)), *others)
         )
@@ -162,8 +162,10 @@ def _exit_code_of(run: Callable[[], Any], arguments: Sequence[str]) -> int:
         if isinstance(error, click.NoSuchOption):
             # The nearest alone: --quasi-identifier is not meant as --identifiers.
             options = error.ctx.command.params if error.ctx else ()
-            shown = (each for each in options if not getattr(each, "hidden", False))
-            near = did_you_mean(error.option_name, [name for each in shown for name in each.opts])
+            shown = (option for option in options if not getattr(option, "hidden", False))
+            near = did_you_mean(
+                error.option_name, [name for parameter in shown for name in parameter.opts]
+            )
             print_error(f"there is no option {error.option_name}.{near}")
         else:
             message = error.format_message()
@@ -181,7 +183,9 @@ def _exit_code_of(run: Callable[[], Any], arguments: Sequence[str]) -> int:
 
 def _variables_behind(message: str, arguments: Sequence[str]) -> str:
     """A sentence for each environment variable that sets an option of the message."""
-    flags = set(re.findall(r"--[a-z][a-z-]*", message)) - {each.split("=")[0] for each in arguments}
+    flags = set(re.findall(r"--[a-z][a-z-]*", message)) - {
+        argument.split("=")[0] for argument in arguments
+    }
     names = {flag: f"KANON_SQL_{flag[2:].replace('-', '_').upper()}" for flag in sorted(flags)}
     return "".join(f" {name} sets {flag}." for flag, name in names.items() if os.environ.get(name))
 

@@ -63,7 +63,7 @@ def policy(policy: str | None, format: str) -> int:
 
     chosen = [policy_named(policy)] if policy else list(policies().values())
     if format == "json":
-        documents = [each.model_dump(mode="json", exclude_none=True) for each in chosen]
+        documents = [policy.model_dump(mode="json", exclude_none=True) for policy in chosen]
         text = json.dumps(documents[0] if policy else documents, indent=2, ensure_ascii=False)
     else:
         text = pages.page(chosen[0]) if policy else pages.overview(chosen)

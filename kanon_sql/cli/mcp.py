@@ -204,10 +204,10 @@ class Assistant:
             own = list(spec.quasi_identifiers) if spec else []
             is_valid = (
                 isinstance(value, list)
-                and all(isinstance(each, str) and each in own for each in value)
+                and all(isinstance(text, str) and text in own for text in value)
                 and len(set(value)) == len(value) < max(len(own), 1)
             )
-            return [each for each in own if each in value] if is_valid else _UNTOLD
+            return [text for text in own if text in value] if is_valid else _UNTOLD
         if not isinstance(value, str):
             return _UNTOLD
         if name == "table":
@@ -262,7 +262,9 @@ class Assistant:
         left_out = question.get("without", ())
         return {
             "table": question["table"],
-            "quasi_identifiers": [each for each in table.quasi_identifiers if each not in left_out],
+            "quasi_identifiers": [
+                column for column in table.quasi_identifiers if column not in left_out
+            ],
             "sensitive": list(table.sensitive),
             "entity": table.entity,
         }
@@ -276,8 +278,8 @@ class Assistant:
                 "insensitive": list(table.insensitive),
                 "weight": table.weight,
                 "checks": [
-                    {"model": each.name(), "parameters": shown_parameters(each.parameters)}
-                    for each in table.checks
+                    {"model": check.name(), "parameters": shown_parameters(check.parameters)}
+                    for check in table.checks
                 ],
             }
 
@@ -296,7 +298,7 @@ class Assistant:
         if not table.quasi_identifiers:
             raise RefusedQuestion("question", "the table has no quasi-identifiers to profile")
         sets = _profiled_sets(table)
-        audited = self._audited([_sizes_alone(table, each) for each in sets])
+        audited = self._audited([_sizes_alone(table, item) for item in sets])
         results = dict(zip(sets, audited, strict=True))
         every = frozenset(table.quasi_identifiers)
         self._guard(question["table"], "profile", every, results[every])
@@ -384,7 +386,7 @@ class Assistant:
             return names < other or other < names
         if _data_of(self.tables[of]) != _data_of(self.tables[table]):
             return False
-        one, two = ({each.casefold() for each in those} for those in (names, other))
+        one, two = ({text.casefold() for text in those} for those in (names, other))
         return one <= two or two <= one
 
     def _is_profiled(self, table: str, names: Names, result: TableResult) -> bool:
@@ -426,8 +428,8 @@ class Assistant:
             if call.tool == "audit":
                 yield (table, call.tool, every), _with_sets(spec, every)
             elif call.tool == "profile":
-                for each in _shown_sets(call, every):
-                    yield (table, call.tool, each), _sizes_alone(spec, each)
+                for item in _shown_sets(call, every):
+                    yield (table, call.tool, item), _sizes_alone(spec, item)
 
     # --- the server -------------------------------------------------------------------------
 
@@ -517,7 +519,7 @@ def _data_of(table: TableSpec) -> tuple[Any, ...]:
 
 def _with_sets(table: TableSpec, names: Names) -> TableSpec:
     """The table with these of its quasi-identifiers alone, here and in its references."""
-    lacking = {each.casefold() for each in table.quasi_identifiers if each not in names}
+    lacking = {column.casefold() for column in table.quasi_identifiers if column not in names}
 
     def left(settings: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -566,9 +568,9 @@ def _sizes_alone(table: TableSpec, names: Names) -> TableSpec:
 def _profiled_sets(table: TableSpec) -> list[Names]:
     """The quasi-identifiers, these without each, and each column alone."""
     every = frozenset(table.quasi_identifiers)
-    sets = [every, *(every - {each} for each in table.quasi_identifiers)]
-    sets += [frozenset([each]) for each in (*table.quasi_identifiers, *table.sensitive)]
-    return [each for each in dict.fromkeys(sets) if each]
+    sets = [every, *(every - {column} for column in table.quasi_identifiers)]
+    sets += [frozenset([column]) for column in (*table.quasi_identifiers, *table.sensitive)]
+    return [item for item in dict.fromkeys(sets) if item]
 
 
 def _shown_sets(profile: Call, every: Names) -> Iterator[Names]:

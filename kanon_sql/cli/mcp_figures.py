@@ -29,13 +29,13 @@ _NAMES = {
 def exact_figures(table: TableResult, min_cell: int) -> dict[str, int]:
     """The counts that the guard compares between nested sets of quasi-identifiers; those of a check
     by its model and parameters."""
-    small = [each for each in table.histogram if each.size < min_cell]
+    small = [bucket for bucket in table.histogram if bucket.size < min_cell]
     figures: dict[str, int | None] = {
         "records": table.summary.records,
         "people": table.summary.people,
         "uniques": table.summary.uniques,
-        "small": sum(each.records for each in small),
-        "small_people": sum(each.people or 0 for each in small),
+        "small": sum(bucket.records for bucket in small),
+        "small_people": sum(bucket.people or 0 for bucket in small),
     }
     for check in table.checks:
         key = f"{check.model} {json.dumps(plain_json(check.parameters), sort_keys=True)}"
@@ -57,7 +57,7 @@ class ShownFigures:
             "status": self.table.status,
             **self.sizes(),
             "sizes": list(self._histogram()),
-            "checks": [self._check(each) for each in self.table.checks],
+            "checks": [self._check(check) for check in self.table.checks],
             "warnings": len(self.table.warnings),
         }
 
@@ -120,9 +120,9 @@ class ShownFigures:
         joined: list[list[HistogramBin]] = [[]]
         for start, end in zip(_SIZES, (*_SIZES[1:], None), strict=True):
             inside = [
-                each
-                for each in self.table.histogram
-                if start <= each.size and (end is None or each.size < end)
+                bucket
+                for bucket in self.table.histogram
+                if start <= bucket.size and (end is None or bucket.size < end)
             ]
             joined[-1] += inside
             if self._is_large(joined[-1]):
@@ -140,7 +140,7 @@ class ShownFigures:
 
     def _is_large(self, bins: list[HistogramBin]) -> bool:
         counts = ["records", "people"] if self.table.entity else ["records"]
-        return all(_total(bins, each) >= self.min_cell for each in counts)
+        return all(_total(bins, count) >= self.min_cell for count in counts)
 
     def _check(self, check: CheckResult) -> dict[str, Any]:
         model = MODELS[check.model]
@@ -169,7 +169,7 @@ class ShownFigures:
         """The table's value in the model's measure, by what it measures."""
         value, thresholds = check.achieved, set(model.thresholds)
         if isinstance(value, Mapping):
-            return {end: _two_digits(each) for end, each in value.items()}
+            return {end: _two_digits(item) for end, item in value.items()}
         if value is None or isinstance(value, bool):
             return value
         if "e" in thresholds:
@@ -199,7 +199,7 @@ class ShownFigures:
 def is_answer_to(checks: Sequence[Model], answer: Mapping[str, Any]) -> bool:
     """Whether a stored answer judged these checks, and no other but homogeneity, which is measured
     without a check too."""
-    judged = [each for each in answer["checks"] if each["holds"] is not None]
+    judged = [check for check in answer["checks"] if check["holds"] is not None]
     judged = judged or answer["checks"]
 
     def is_same(check: Model, other: Mapping[str, Any]) -> bool:
@@ -207,9 +207,9 @@ def is_answer_to(checks: Sequence[Model], answer: Mapping[str, Any]) -> bool:
         return check.name() == other["model"] and own.items() <= parameters.items()
 
     gating = [check for check in checks if check.gates]
-    others = [each for each in answer["checks"] if each["model"] != "homogeneity"]
-    return all(any(is_same(check, each) for each in judged) for check in gating) and all(
-        any(is_same(check, each) for check in checks) for each in others
+    others = [check for check in answer["checks"] if check["model"] != "homogeneity"]
+    return all(any(is_same(check, item) for item in judged) for check in gating) and all(
+        any(is_same(check, other) for check in checks) for other in others
     )
 
 
@@ -231,14 +231,14 @@ def _two_digits(value: float | None) -> float | str | None:
 
 
 def _total(bins: list[HistogramBin], column: str) -> int:
-    return sum(getattr(each, column) or 0 for each in bins)
+    return sum(getattr(bucket, column) or 0 for bucket in bins)
 
 
 def _size_label(bins: list[HistogramBin]) -> str:
     """The bounds of the bins that classes of these sizes lie in."""
     first, last = bins[0].size, bins[-1].size
-    start = max(each for each in _SIZES if each <= first)
-    end = min((each - 1 for each in _SIZES if each > last), default=None)
+    start = max(size for size in _SIZES if size <= first)
+    end = min((size - 1 for size in _SIZES if size > last), default=None)
     if end is None:
         return f"{start}+"
     return str(start) if start == end else f"{start}-{end}"

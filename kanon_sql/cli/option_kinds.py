@@ -74,7 +74,7 @@ _OF_TESTS = ("AXE", "DATA", "DATACONTRACT", "DBT_PACKAGE", "NO_SKIPS", "UPDATE_G
 def _warn_of_unknown_variables(command: click.Command, root: click.Context) -> None:
     """Print a line for each variable that sets no option of any command."""
     read = {f"{_VARIABLES}{name}" for name in _OF_TESTS} | _variables_of(command)
-    unknown = sorted(each for each in set(os.environ) - read if each.startswith(_VARIABLES))
+    unknown = sorted(text for text in set(os.environ) - read if text.startswith(_VARIABLES))
     known = set[str]().union(*map(_variables_of, _commands_below(root))) if unknown else read
     for name in unknown:
         if name not in known:
@@ -84,7 +84,7 @@ def _warn_of_unknown_variables(command: click.Command, root: click.Context) -> N
 
 def _refuse_repeated(parameters: Sequence[click.Parameter]) -> None:
     """Raise `SpecError` for an option with one value that is given twice."""
-    options = [each for each in parameters if isinstance(each, click.Option)]
+    options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
     for place, option in enumerate(options):
         takes_one = not (option.multiple or option.count or option.is_flag)
         if takes_one and option in options[:place]:
@@ -93,7 +93,7 @@ def _refuse_repeated(parameters: Sequence[click.Parameter]) -> None:
 
 def _variables_of(command: click.Command) -> set[str]:
     """The environment variables of a command's options."""
-    return {each for option in command.params for each in option.envvar or ()}
+    return {text for option in command.params for text in option.envvar or ()}
 
 
 def _commands_below(context: click.Context) -> Iterator[click.Command]:
@@ -212,10 +212,10 @@ def of_columns(
     values: dict[str, Read] = {}
     for pair in pairs:
         name, value = of_column(flag, pair)
-        each = read(value, pair)
+        parsed = read(value, pair)
         if name in values:
             raise SpecError(f'{flag} names "{name}" twice. Name it once.')
-        values[name] = each
+        values[name] = parsed
     return values
 
 
@@ -393,9 +393,9 @@ def declared_option(
     """
     own = settings.pop("envvar", None)
     variables = own or [
-        f"{_VARIABLES}{each.removeprefix('--').replace('-', '_').upper()}"
-        for each in (flag, *names)
-        if each.startswith("--")
+        f"{_VARIABLES}{name.removeprefix('--').replace('-', '_').upper()}"
+        for name in (flag, *names)
+        if name.startswith("--")
     ]
     if is_question and settings.get("multiple"):
         settings["type"] = OneALine()
@@ -564,9 +564,9 @@ class Fields:
         own = _END.split(body, maxsplit=1)[0]
         statements = ast.parse(f"if True:\n{own}\n    ...").body[0].body  # type: ignore[attr-defined]
         return {
-            ast.unparse(each.target): (each, below)
-            for each, below in pairwise(statements)
-            if isinstance(each, ast.AnnAssign)
+            ast.unparse(node.target): (node, below)
+            for node, below in pairwise(statements)
+            if isinstance(node, ast.AnnAssign)
         }
 
     def __getitem__(self, name: str) -> Field:

@@ -72,7 +72,9 @@ def run_of(values: dict[str, Any], watch: Watch, writes: Sequence[Path] = ()) ->
     """The run options of a command."""
     from kanon_sql.engines.session import RunOptions
 
-    options = {each.name: values[each.name] for each in fields(RunOptions) if each.name in values}
+    options = {
+        field.name: values[field.name] for field in fields(RunOptions) if field.name in values
+    }
     return RunOptions(**options, watch=watch, writes=writes, announce=_announce)
 
 
@@ -135,7 +137,7 @@ def baseline_of(values: dict[str, Any]) -> Baseline | None:
 def _inputs(spec: AuditSpec | None, values: dict[str, Any]) -> list[str]:
     """The files that an audit reads."""
     others = (values.get("baseline"), values.get("manifest"))
-    return [*(spec.files() if spec else ()), *(each for each in others if each)]
+    return [*(spec.files() if spec else ()), *(other for other in others if other)]
 
 
 def files_of(output: Path | None) -> list[Path]:
@@ -316,10 +318,10 @@ def _verdicts_only(page: Iterable[Block]) -> Iterable[Block]:
     if not any(isinstance(block, Verdicts) and not block.are_changes for block in blocks):
         return blocks
     return [
-        each
-        for each in blocks
-        if isinstance(each, Heading | Values | Verdicts)
-        or (isinstance(each, Points | Prose) and each.style in ("strong", "warning"))
+        block
+        for block in blocks
+        if isinstance(block, Heading | Values | Verdicts)
+        or (isinstance(block, Points | Prose) and block.style in ("strong", "warning"))
     ]
 
 

@@ -154,7 +154,7 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
 
 def _with_thresholds(spec: AuditSpec, values: Mapping[str, Any]) -> AuditSpec:
     """The spec with the checks of the options in place of its own, or added to them."""
-    if not any(values.get(each) for each in THRESHOLDS):
+    if not any(values.get(threshold) for threshold in THRESHOLDS):
         return spec
     tables = []
     for table in spec.tables:
@@ -279,8 +279,8 @@ def _one_table_spec(
         | {
             "source": target,
             "quasi_identifiers": {
-                name: each
-                for name, each in of_columns.items()
+                name: column
+                for name, column in of_columns.items()
                 if name not in events or name in quasi_identifiers
             },
             "events": {name: of_columns[name] for name in events},
@@ -487,8 +487,8 @@ def _generalisable(
     clips = of_columns("--clip", values.get("clip", ()), lambda text, _: parse_clip(text))
     settings: dict[str, dict[str, Any]] = {}
     for key, settings_of_key in (("hierarchy", hierarchies(values)), ("clip", clips)):
-        for name, each in settings_of_key.items():
-            settings.setdefault(name, {})[key] = each
+        for name, item in settings_of_key.items():
+            settings.setdefault(name, {})[key] = item
     for group in (quasi_identifiers, events):
         repeated = next((name for place, name in enumerate(group) if name in group[:place]), None)
         if repeated is not None:
@@ -612,7 +612,7 @@ def _cell_settings(values: Mapping[str, Any]) -> dict[str, Any]:
         settings["total_label"] = labels
     if values["total_flag"]:
         settings["total_flag"] = dict(
-            of_column("--total-flag", each) for each in values["total_flag"]
+            of_column("--total-flag", item) for item in values["total_flag"]
         )
     if values["value_bounds"] is not None:
         known = bounds(values["value_bounds"])

@@ -84,7 +84,7 @@ def call_in_lines(
         }
     )
     """
-    columns = ",\n".join(f"        {literal(each)}: {literal(of)}" for each, of in types.items())
+    columns = ",\n".join(f"        {literal(text)}: {literal(of)}" for text, of in types.items())
     written = {**options, "columns": f"{{\n{columns}\n    }}"}
     if any("\n" in text for text in (paths, *options.values(), *types)):
         return ""
@@ -122,9 +122,9 @@ def folder_of_files(folder: str) -> list[Path]:
     for log in TABLE_LOGS:
         if Path(folder, log).is_dir():
             raise in_table_format(folder, log)
-    found = sorted(each for each in Path(folder).rglob("*") if file_kind(each.name) == "parquet")
-    files = [each for each in found if each.suffix == ".parquet"]
-    if other := next((each for each in found if files and each.suffix != ".parquet"), None):
+    found = sorted(path for path in Path(folder).rglob("*") if file_kind(path.name) == "parquet")
+    files = [path for path in found if path.suffix == ".parquet"]
+    if other := next((path for path in found if files and path.suffix != ".parquet"), None):
         raise InputError(
             f"{folder}: {without_partitions(str(other), folder)} in it is not read, as its name "
             "does not end with .parquet. Rename it, or name all files with a glob."
@@ -146,7 +146,7 @@ def folder_columns(files: Sequence[str]) -> list[str]:
     ['year', 'sex']
     """
     folders = (file.replace("\\", "/").split("/")[:-1] for file in files)
-    names = (folder.partition("=") for each in folders for folder in each)
+    names = (folder.partition("=") for item in folders for folder in item)
     return list(dict.fromkeys(name for name, equals, _ in names if equals))
 
 
@@ -158,7 +158,9 @@ def without_partitions(file: str, pattern: str = "") -> str:
     """
     *folders, name = file.split("/")
     pattern_folders = pattern.split("/")
-    shown = [each if each in pattern_folders else re.sub("=.*", "=…", each) for each in folders]
+    shown = [
+        folder if folder in pattern_folders else re.sub("=.*", "=…", folder) for folder in folders
+    ]
     return "/".join([*shown, name])
 
 
@@ -187,7 +189,7 @@ def require_each_once(files: Iterable[str], pattern: str) -> None:
             continue  # Whoever reads it says why.
         first = seen.setdefault((status.st_dev, status.st_ino), file)
         if first is not file:
-            first, file = (without_partitions(each, pattern) for each in (first, file))
+            first, file = (without_partitions(text, pattern) for text in (first, file))
             raise InputError(
                 f"{file} is the same file as {first}, so its records would be counted twice. Name "
                 "the files so that each is read once."
@@ -205,7 +207,7 @@ def hive_columns(files: Sequence[str], own: Sequence[str]) -> dict[str, str]:
     Raises `InputError` where only some of them are columns of the files.
     """
     folders = folder_columns(files)
-    if folders and {each.casefold() for each in folders} <= {each.casefold() for each in own}:
+    if folders and {folder.casefold() for folder in folders} <= {text.casefold() for text in own}:
         return no_hive_columns(files)
     require_no_folder_instead(files[0], folders, own)
     # Keep folder names as text: year=02 and year=2 differ.
@@ -228,7 +230,7 @@ def require_usable_names(table: str, names: Sequence[str]) -> None:
     by_folded_name: dict[str, str] = {}
     for place, name in enumerate(names, start=1):
         if len(name.splitlines()) > 1 or name.endswith(("\n", "\r")):
-            breaks = next(each for each in name if each.splitlines() != [each])
+            breaks = next(text for text in name if text.splitlines() != [text])
             raise InputError(
                 f"{table}: the name of column {place} has a line break ({printable(breaks)}). "
                 "Rename it."

@@ -48,7 +48,7 @@ class Snowflake(DBAPI):
     @classmethod
     def _driver_arguments(cls, url: Url) -> dict[str, Any]:
         """The dialect turns autocommit off, and refuses private keys in a URL."""
-        keys = {each: url.options[each] for each in _KEY_FILE if each in url.options}
+        keys = {text: url.options[text] for text in _KEY_FILE if text in url.options}
         return {"autocommit": True, **keys}
 
     def _stop_session(self) -> None:
@@ -342,9 +342,9 @@ def engine_of(connection: Any, dialect: str, on_close: Any = None) -> DBAPI:
     """
     if dialect in _OF_SQL_SERVER:
         raise SpecError(SQL_SERVER)
-    for each in SERVERS:
-        if each.dialect == dialect:
-            return each.of_server(connection)(connection, on_close=on_close)
+    for server in SERVERS:
+        if server.dialect == dialect:
+            return server.of_server(connection)(connection, on_close=on_close)
     return DBAPI(connection, dialect=dialect, on_close=on_close)
 
 
@@ -353,9 +353,9 @@ def dialect_of(connection: Any) -> str | None:
     package = type(connection).__module__.partition(".")[0]
     if package in _OF_SQL_SERVER:
         return package
-    for each in SERVERS:
-        if package in each.packages:
-            return each.dialect
+    for server in SERVERS:
+        if package in server.packages:
+            return server.dialect
     try:
         if hasattr(connection, "adbc_get_info"):
             return dialect_of_server(connection.adbc_get_info()["vendor_name"])
@@ -378,4 +378,4 @@ def dialect_of_server(name: str) -> str:
     ('postgres', 'snowflake')
     """
     name = name.casefold()
-    return next((each.dialect for each in SERVERS if name in each.aliases), name)
+    return next((server.dialect for server in SERVERS if name in server.aliases), name)

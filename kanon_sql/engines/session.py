@@ -265,16 +265,16 @@ class Session:
         sets, select = cut(step.sql, DIALECT, _prefix(step.name))
         created: list[str] = []
         try:
-            for each in sets:
-                question = f"The set {each.name}, for: {step.question}"
+            for item in sets:
+                question = f"The set {item.name}, for: {step.question}"
                 tables = step.tables | frozenset(created)
-                statement = Statement(each.name, question, each.sql, tables=tables)
+                statement = Statement(item.name, question, item.sql, tables=tables)
                 self.begin(statement)
                 with self.in_time():
                     engine.name_set(
-                        statement.name, statement.sql, cached=each.is_shared and not stored
+                        statement.name, statement.sql, cached=item.is_shared and not stored
                     )
-                created.append(each.name)
+                created.append(item.name)
             yield replace(step, sql=select, tables=step.tables | frozenset(created))
         finally:
             for name in reversed(created):

@@ -186,7 +186,7 @@ class SQLite(DBAPI):
     def table(self, target: Any) -> Table:
         """Resolve a table or view. Raises `InputError` unless the name is unique."""
         table = super().table(target)
-        columns = [(each.name, each.name in self._mixed) for each in table.columns]
+        columns = [(column.name, column.name in self._mixed) for column in table.columns]
         self._stand_ins.pop(table.sql, None)
         if self._mixed:
             self._stand_ins[table.sql] = render("sqlite_view", relation=table.sql, columns=columns)
@@ -199,7 +199,7 @@ class SQLite(DBAPI):
 
         This scans the table.
         """
-        candidates = [(each.name, (each.type, *_CANDIDATE_TYPES)) for each in columns]
+        candidates = [(column.name, (column.type, *_CANDIDATE_TYPES)) for column in columns]
         sql = render("sqlite_types_that_hold", schema=schema, table=table, columns=candidates)
         [type_bits] = self._fetch(sql)[1]
         actual_types = {

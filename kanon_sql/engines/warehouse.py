@@ -108,9 +108,9 @@ class Warehouse(CteStore, ABC):
 
     def batches(self, sql: str, most: int) -> Batches:
         """The rows of one SELECT in the driver's batches. Raises `EngineError` beyond `most`."""
-        with self._guarded(), closing(self._batches(self.in_dialect(sql), most + 1)) as each:
+        with self._guarded(), closing(self._batches(self.in_dialect(sql), most + 1)) as batches:
             fetched = 0
-            for batch in each:
+            for batch in batches:
                 fetched += len(batch)
                 if fetched > most:
                     raise EngineError(

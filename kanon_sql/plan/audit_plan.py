@@ -138,8 +138,8 @@ class Plan:
             *(distance.people for distance in self.distances),
             self.survey,
             self.generalised_cells,
-            *(step for each in self.references for step in (each.step, each.people)),
-            *(step for each in self.earlier for step in each.statements),
+            *(step for reference in self.references for step in (reference.step, reference.people)),
+            *(step for item in self.earlier for step in item.statements),
             self.unassigned and self.unassigned.step,
             self.insensitive and self.insensitive.step,
             *(self.events.steps if self.events else ()),
@@ -390,10 +390,10 @@ def _unassigned(bound: ResolvedQuestion) -> ColumnsStep | None:
 def _insensitive(bound: ResolvedQuestion) -> ColumnsStep | None:
     unexplained = [
         column
-        for column, each in zip(
+        for column, item in zip(
             bound.roles.insensitive, bound.spec.insensitive.values(), strict=True
         )
-        if each.why is None
+        if item.why is None
     ]
     columns = list(_countable(unexplained, bound))
     if not columns:

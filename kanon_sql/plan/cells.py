@@ -105,13 +105,13 @@ class CellQuestion:
     @property
     def columns(self) -> list[BoundColumn]:
         """The columns of every level of every dimension."""
-        return [column for each in self.dimensions for column in each.levels]
+        return [column for dimension in self.dimensions for column in dimension.levels]
 
     @property
     def groupings(self) -> list[Grouping]:
         """The groupings of the inner cells, then of the published margins."""
         inner = tuple(0 for _ in self.dimensions)
-        all_levels = [inner, *(each for each in self._margins() if each != inner)]
+        all_levels = [inner, *(margin for margin in self._margins() if margin != inner)]
         return [
             self.grouping(number, levels) for number, levels in enumerate(dict.fromkeys(all_levels))
         ]
@@ -128,21 +128,23 @@ class CellQuestion:
     def _margins(self) -> Iterator[Levels]:
         margins = self.spec.margins
         if margins == "all":
-            yield from product(*((*range(len(each.levels)), None) for each in self.dimensions))
+            yield from product(
+                *((*range(len(dimension.levels)), None) for dimension in self.dimensions)
+            )
         elif not isinstance(margins, str):
             for margin in margins:
                 yield tuple(
-                    0 if any(same_name(name, each.raw.name) for name in margin) else None
-                    for each in self.dimensions
+                    0 if any(same_name(name, dimension.raw.name) for name in margin) else None
+                    for dimension in self.dimensions
                 )
 
     @property
     def relation(self) -> str:
         """The records, with the labels of every level."""
-        raw_columns = [each.raw for each in self.dimensions]
+        raw_columns = [dimension.raw for dimension in self.dimensions]
         others = [self.value, self.bound.entity, self.bound.weight]
-        levels = [column for each in self.dimensions for column in each.levels[1:]]
-        return records(self.bound, [*raw_columns, *(each for each in others if each), *levels])
+        levels = [column for dimension in self.dimensions for column in dimension.levels[1:]]
+        return records(self.bound, [*raw_columns, *(other for other in others if other), *levels])
 
     @property
     def rank(self) -> list[int]:
@@ -193,7 +195,10 @@ def table_of(spec: PublishedSpec) -> CellTable:
         name=spec.name,
         connect=spec.connect,
         quasi_identifiers={
-            name: next((each for key, each in spec.hierarchies.items() if same_name(key, name)), {})
+            name: next(
+                (hierarchy for key, hierarchy in spec.hierarchies.items() if same_name(key, name)),
+                {},
+            )
             for name in spec.by
         },
         entity=spec.contributor,
@@ -246,12 +251,12 @@ def _dimension(
     )
     labels = (
         BoundColumn(
-            name=f"kanon_level_{each.level}_of_{place}",
+            name=f"kanon_level_{item.level}_of_{place}",
             type="VARCHAR",
-            alias=f"kanon_level_{each.level}_of_{place}",
-            generalised=levels.sql(each.level, identifier(column.name)),
+            alias=f"kanon_level_{item.level}_of_{place}",
+            generalised=levels.sql(item.level, identifier(column.name)),
         )
-        for each in at
+        for item in at
     )
     return Dimension(column, (column, *labels), at, levels)
 
@@ -289,10 +294,10 @@ def cell_preconditions(question: CellQuestion) -> Iterator[Precondition]:
     every level."""
     bound = question.bound
     yield from preconditions(bound)
-    for each in (at for dimension in question.dimensions for at in dimension.at):
+    for column in (at for dimension in question.dimensions for at in dimension.at):
         if not question.spec.cells:
-            name = f"labels_{each.level}_{each.raw.name}"
-            yield from without_label(bound, each, bound.table, records(bound, [each.raw]), name)
+            name = f"labels_{column.level}_{column.raw.name}"
+            yield from without_label(bound, column, bound.table, records(bound, [column.raw]), name)
 
 
 def exactness(question: CellQuestion, facts: Row) -> Exactness:
@@ -526,13 +531,13 @@ class RecordCells(CellStatements):
 
     def opening(self) -> Iterator[Statement]:
         """The preconditions on the records, then the facts on their figures."""
-        yield from (each.step for each in cell_preconditions(self.question))
+        yield from (precondition.step for precondition in cell_preconditions(self.question))
         yield from filter(None, [self.facts()])
 
     def facts(self) -> Statement | None:
         """None where there are neither values nor contributors."""
         question, bound = self.question, self.question.bound
-        columns = [each for each in (question.value, bound.entity, bound.weight) if each]
+        columns = [column for column in (question.value, bound.entity, bound.weight) if column]
         if not columns:
             return None
         names, table = name_list(columns), bound.table.name
@@ -552,7 +557,7 @@ class RecordCells(CellStatements):
 
     def rules(self) -> Statement:
         question, bound = self.question, self.question.bound
-        names = name_list([each.raw for each in question.dimensions])
+        names = name_list([dimension.raw for dimension in question.dimensions])
         return step(
             bound,
             "cells",
@@ -590,19 +595,19 @@ class RecordCells(CellStatements):
 
     def _empty(self, row: Row, groupings: Sequence[Row]) -> dict[str, Any]:
         question = self.question
-        labels = [generated_or_quoted(each.alias) for each in question.columns]
+        labels = [generated_or_quoted(column.alias) for column in question.columns]
 
         def nodes_at(dimension: Dimension, level: int) -> dict[str, Any]:
             below = is_repeated(dimension, level)
             repeated = f" and not ({below})" if below else ""
             return {
-                "names": [generated_or_quoted(each.alias) for each in dimension.levels[level:]],
+                "names": [generated_or_quoted(column.alias) for column in dimension.levels[level:]],
                 "predicate": f"kanon_grouping = 0{repeated}",
             }
 
         def of_grouping(grouping: Grouping) -> dict[str, Any]:
             number = str(grouping.number)
-            keyed = [generated_or_quoted(each.alias) for each in grouping.columns]
+            keyed = [generated_or_quoted(column.alias) for column in grouping.columns]
             return {
                 "own": f"kanon_grouping = {number}",
                 "fixed": {"kanon_grouping": number}
@@ -619,7 +624,9 @@ class RecordCells(CellStatements):
             "sets": render("sets_of_cells", cells=_counts(question, question.groupings)),
             "cells": "cells",
             "labels": ["kanon_grouping", *labels],
-            "groupings": [of_grouping(each) for each in question.groupings if empty[each.number]],
+            "groupings": [
+                of_grouping(grouping) for grouping in question.groupings if empty[grouping.number]
+            ],
         }
 
     def _groups(self, checks: Sequence[Mapping[str, Any]], row: Row, first: int | None) -> str:
@@ -638,7 +645,7 @@ class RecordCells(CellStatements):
     ) -> str:
         question = self.question
         dimension_names = [dimension.raw.name for dimension in question.dimensions]
-        places = [dimension_names.index(each) for each in shared]
+        places = [dimension_names.index(text) for text in shared]
         compared = self._shared_levels(shared)
         if not compared:
             missing = ", ".join(name for name in dimension_names if name not in shared)
@@ -646,10 +653,12 @@ class RecordCells(CellStatements):
                 f"differences: no cell of {question.bound.table.name} is a total over {missing}, "
                 f"which the second table lacks. Publish such margins: {option('margins')}."
             )
-        levels = [tuple(each[place] for place in places) for each in compared]
+        levels = [tuple(item[place] for place in places) for item in compared]
 
         def side(side_question: CellQuestion) -> dict[str, Any]:
-            groupings = [side_question.grouping(number, each) for number, each in enumerate(levels)]
+            groupings = [
+                side_question.grouping(number, level) for number, level in enumerate(levels)
+            ]
             repeated = list(_repeated(side_question.dimensions, groupings))
             return {**_counts(side_question, groupings), "repeated": repeated}
 
@@ -679,15 +688,18 @@ class RecordCells(CellStatements):
     def labels(self, listing: CellListing, row: Row, shared: Sequence[str]) -> dict[str, Any]:
         question = self.question
         groupings = _families(question)[0] if listing == "groups" else question.groupings
-        levels = [each.levels for each in groupings]
+        levels = [grouping.levels for grouping in groupings]
         if listing == "differences":
             levels = self._shared_levels(shared)
         at = list(zip(question.dimensions, levels[int(row["kanon_grouping"])], strict=True))
         label_by_column = {
-            each.raw.name: None if level is None else row[each.levels[level].alias]
-            for each, level in at
+            dimension.raw.name: None if level is None else row[dimension.levels[level].alias]
+            for dimension, level in at
         }
-        return {**label_by_column, "totals": [each.raw.name for each, level in at if level is None]}
+        return {
+            **label_by_column,
+            "totals": [dimension.raw.name for dimension, level in at if level is None],
+        }
 
     def _sums(self) -> dict[str, Any]:
         """The cells with the sum of their figures, for the macros."""
@@ -766,7 +778,7 @@ def is_repeated(dimension: Dimension, level: int) -> str | None:
 def _is_null_or_one_of(dimension: Dimension, level: int, labels: Sequence[str]) -> str:
     """Predicate: the label of a level is NULL, or one of these."""
     label = generated_or_quoted(dimension.levels[level].alias)
-    listed = ", ".join(literal(each) for each in labels)
+    listed = ", ".join(literal(label) for label in labels)
     return f"{label} is null or {label} in ({listed})" if labels else f"{label} is null"
 
 
@@ -775,7 +787,7 @@ def _repeated(dimensions: Sequence[Dimension], groupings: Sequence[Grouping]) ->
     for place, dimension in enumerate(dimensions):
         for level in range(1, len(dimension.levels)):
             predicate = is_repeated(dimension, level)
-            numbers = [each.number for each in groupings if each.levels[place] == level]
+            numbers = [grouping.number for grouping in groupings if grouping.levels[place] == level]
             if predicate and numbers:
                 yield f"kanon_grouping in ({', '.join(map(str, numbers))}) and ({predicate})"
 
@@ -799,7 +811,9 @@ def _level_of_values(dimension: Dimension) -> int:
 
 def _families(question: CellQuestion) -> tuple[list[Grouping], list[dict[str, Any]]]:
     """The groupings, and which are children and parents of each other along a dimension."""
-    numbers: dict[Levels, int] = {each.levels: each.number for each in question.groupings}
+    numbers: dict[Levels, int] = {
+        grouping.levels: grouping.number for grouping in question.groupings
+    }
     families = []
     for grouping in question.groupings:
         for place, level in enumerate(grouping.levels):
@@ -830,7 +844,7 @@ def _groups_above(
     repeated on a level that is not published is itself a child of the level above that one: the
     predicate selects the cells whose groups these are."""
     dimension, level = question.dimensions[along], children[along]
-    published = {each.levels for each in question.groupings}
+    published = {grouping.levels for grouping in question.groupings}
     repeated: list[str] = []
     while level is not None:
         level = None if level == len(dimension.levels) - 1 else level + 1

@@ -95,7 +95,7 @@ def _with_earlier(
     assert model.earlier is not None
     earlier = releases[model.earlier]
     people = entity_pair(bound, earlier)
-    earlier_sensitive = [earlier.sensitive[each.name] for each in sensitive]
+    earlier_sensitive = [earlier.sensitive[column.name] for column in sensitive]
     columns = [*earlier.quasi_identifiers, people.reference, *earlier_sensitive]
     yield "entities", people
     yield "earlier", other_records(earlier, columns)

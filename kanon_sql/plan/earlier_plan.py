@@ -58,12 +58,12 @@ def steps_with_earlier(bound: ResolvedQuestion) -> Iterator[EarlierStep]:
             for check in bound.checks
             if isinstance(check.model, ComposedModel) and check.model.earlier == name
         ]
-        crowds = labelled(each for each in checks if isinstance(each.model, ComposedKAnonymity))
-        of_values = [each for each in checks if isinstance(each.model, ComposedLDiversity)]
+        crowds = labelled(check for check in checks if isinstance(check.model, ComposedKAnonymity))
+        of_values = [check for check in checks if isinstance(check.model, ComposedLDiversity)]
         by_column = [
             (column, labelled(of_column))
             for column in bound.sensitive
-            if (of_column := [each for each in of_values if each.column == column])
+            if (of_column := [value for value in of_values if value.column == column])
         ]
         candidates = tuple(
             Candidates(place, column, labels)
@@ -85,15 +85,15 @@ def _statements(
         f"{name_list(bound.quasi_identifiers)}, and there "
         f"{name_list(earlier.quasi_identifiers)}{_generalised(earlier)}"
     )
-    attributes = name_list([each.column for each in candidates]) if candidates else ""
+    attributes = name_list([candidate.column for candidate in candidates]) if candidates else ""
     crowd_question = (
         f"How many people are in both {releases}, and share their classes in either: {classes}"
     )
     crowd_conditions = list(class_conditions(crowds))
     pair_conditions = [
         condition
-        for each in candidates
-        for condition in class_conditions(each.checks, f"_{each.place}")
+        for candidate in candidates
+        for condition in class_conditions(candidate.checks, f"_{candidate.place}")
     ]
     statement = partial(_statement, bound, earlier, crowds, candidates)
     if not bound.table.rereads:
@@ -140,17 +140,19 @@ def _statement(
         question,
         render(
             "composed_k_anonymity",
-            **_release_arguments(bound, earlier, [each.column for each in candidates if of_values]),
+            **_release_arguments(
+                bound, earlier, [candidate.column for candidate in candidates if of_values]
+            ),
             measures=[
                 measure
-                for each in crowds
-                if (bounds := each.check.model.class_thresholds)
+                for crowd in crowds
+                if (bounds := crowd.check.model.class_thresholds)
                 for measure in _violating(
                     render("composed_k_anonymity_violated", **bounds),
-                    f"{each.label}_violated",
+                    f"{crowd.label}_violated",
                 )
             ],
-            attributes=[_attribute(bound, earlier, each) for each in candidates],
+            attributes=[_attribute(bound, earlier, candidate) for candidate in candidates],
             unknown=bound.unknown,
             answers=answers,
         ),
@@ -159,20 +161,22 @@ def _statement(
     )
 
 
-def _attribute(bound: ResolvedQuestion, earlier: OtherTable, each: Candidates) -> dict[str, Any]:
+def _attribute(
+    bound: ResolvedQuestion, earlier: OtherTable, candidates: Candidates
+) -> dict[str, Any]:
     """A sensitive attribute of both releases, as template arguments."""
-    other = earlier.sensitive[each.column.name]
+    other = earlier.sensitive[candidates.column.name]
     flags = {
         "certain": render("composed_l_diversity_certain"),
         "changed": render("composed_l_diversity_changed"),
     } | {
         f"{check.label}_violated": render("composed_l_diversity_violated", **bounds)
-        for check in each.checks
+        for check in candidates.checks
         if (bounds := check.check.model.class_thresholds)
     }
     return {
-        "place": each.place,
-        "values": column_pair(bound, earlier, each.column, other),
+        "place": candidates.place,
+        "values": column_pair(bound, earlier, candidates.column, other),
         "flags": [{"name": name, "predicate": predicate} for name, predicate in flags.items()],
         "packed": bound.table.embedded,
     }
@@ -184,7 +188,7 @@ def _release_arguments(
     """Both releases with the columns to read, as template arguments."""
     people = entity_pair(bound, earlier)
     release_columns = [*bound.quasi_identifiers, people.column, *sensitive]
-    earlier_sensitive = [earlier.sensitive[each.name] for each in sensitive]
+    earlier_sensitive = [earlier.sensitive[column.name] for column in sensitive]
     earlier_columns = [*earlier.quasi_identifiers, people.reference, *earlier_sensitive]
     return {
         "release": records(bound, release_columns),
@@ -202,5 +206,8 @@ def _violating(predicate: str, name: str) -> Iterator[str]:
 
 def _generalised(earlier: OtherTable) -> str:
     """The levels of an earlier release in parentheses, or "" if it is read at raw values."""
-    levels = [f"{each.raw.name} at {each.levels.label(each.level)}" for each in earlier.generalised]
+    levels = [
+        f"{column.raw.name} at {column.levels.label(column.level)}"
+        for column in earlier.generalised
+    ]
     return f" ({', '.join(levels)})" if levels else ""

@@ -47,7 +47,7 @@ class EventPlan:
         statements = [self.counts, self.quasi_identifiers, self.to_count]
         for check in self.checks:
             statements += [*check.exact, check.drawn]
-        return tuple(dict.fromkeys(each for each in statements if each is not None))
+        return tuple(dict.fromkeys(statement for statement in statements if statement is not None))
 
 
 def plan_events(bound: ResolvedQuestion, models: Sequence[EventModel] | None = None) -> EventPlan:
@@ -62,7 +62,7 @@ def plan_events(bound: ResolvedQuestion, models: Sequence[EventModel] | None = N
     return EventPlan(
         counts=_counts(bound),
         quasi_identifiers=_quasi_identifiers(bound) if bound.quasi_identifiers else None,
-        to_count=_to_count(bound) if any(_may_expand(each) for each in checks) else None,
+        to_count=_to_count(bound) if any(_may_expand(check) for check in checks) else None,
         checks=checks,
         shown=tuple(_shown(bound)),
     )

@@ -48,9 +48,9 @@ def classes_with_reference(
     `raw` describes them before generalisation.
     """
     required = reference_requirements(bound)
-    for name in dict.fromkeys(reference_of(bound, each).name for each in required):
+    for name in dict.fromkeys(reference_of(bound, check).name for check in required):
         reference = bound.references[name]
-        checks = [each for each in required if reference_of(bound, each) == reference]
+        checks = [check for check in required if reference_of(bound, check) == reference]
         yield render(
             "records_beside_reference",
             relation=relation,
@@ -60,7 +60,7 @@ def classes_with_reference(
             cells=list(_cells(bound, raw, reference, levels)),
             reference_entity=reference.entity,
             reference_weight=reference.weight,
-            failing=render("any_of", predicates=[too_rare(each) for each in checks]),
+            failing=render("any_of", predicates=[too_rare(check) for check in checks]),
         )
 
 
@@ -173,7 +173,7 @@ def _comparison(
     bound: ResolvedQuestion, reference: OtherTable, column: BoundColumn, match: str
 ) -> Comparison:
     other = reference.columns[column.name]
-    column_type, other_type = (family(each.type) or "text" for each in (column, other))
+    column_type, other_type = (family(item.type) or "text" for item in (column, other))
     if column_type != other_type and not {"text", "nothing"} & {column_type, other_type}:
         raise SpecError(
             f'{reference.called}: column "{other.name}" is {other.type}, and '

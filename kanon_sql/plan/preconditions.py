@@ -230,9 +230,9 @@ _COMPARABLE = PreconditionKind(
 def preconditions(bound: ResolvedQuestion) -> Iterator[Precondition]:
     """Every precondition, in execution order."""
     yield from _castable(bound, "release", "", bound.where, bound.table)
-    for each in bound.levels:
+    for level in bound.levels:
         yield from without_label(
-            bound, each, bound.table, records(bound, [each.raw]), f"labels_{each.raw.name}"
+            bound, level, bound.table, records(bound, [level.raw]), f"labels_{level.raw.name}"
         )
     yield from _sensitive(bound)
     if bound.weight:
@@ -250,9 +250,9 @@ def _other_table_preconditions(
     table, is_reference = other.table, other.kind is REFERENCE
     name = other.name if is_reference else f"{other.kind.prefix}_{other.name}"
     yield from _castable(bound, name, f"{other.called}: ", other.where, table)
-    for each in other.generalised:
-        raw = other_records(other, [each.raw])
-        yield from without_label(bound, each, table, raw, f"labels_{name}_{each.raw.name}")
+    for column in other.generalised:
+        raw = other_records(other, [column.raw])
+        yield from without_label(bound, column, table, raw, f"labels_{name}_{column.raw.name}")
     if other.entity:
         relation = other_records(other, None if is_reference else [other.entity])
         yield entity_known(bound, f"people_of_{name}", table, other.entity, relation)
@@ -274,21 +274,21 @@ def entity_known(
 
 
 def without_label(
-    bound: ResolvedQuestion, each: AtLevel, table: Table, relation: str, name: str
+    bound: ResolvedQuestion, column: AtLevel, table: Table, relation: str, name: str
 ) -> Iterator[Precondition]:
     """Every value must have a label at the requested level."""
-    if each.levels.needs is None:
+    if column.levels.needs is None:
         return
     arguments = {
         "relation": relation,
-        "column": each.raw,
-        "label": each.checked_label,
-        "joined": each.joined,
+        "column": column.raw,
+        "label": column.checked_label,
+        "joined": column.joined,
         "shown": bound.facts.show_values,
     }
-    parameters = {"levels": each.levels, "level": each.levels.label(each.level)}
+    parameters = {"levels": column.levels, "level": column.levels.label(column.level)}
     parameters |= {"commas": may_have_commas(bound, table)}
-    yield LABELLED.of(bound, name, table, each.raw.name, arguments, **parameters)
+    yield LABELLED.of(bound, name, table, column.raw.name, arguments, **parameters)
 
 
 def _castable(
@@ -307,8 +307,8 @@ def _castable(
 
 def _sensitive(bound: ResolvedQuestion) -> Iterator[Precondition]:
     """What sensitive checks require of the values: numbers, a listed order or a place in a tree."""
-    for each in labelled(check for check in bound.checks if check.model.reads_values):
-        model, column, paths = each.check.model, each.check.column, each.check.paths
+    for item in labelled(check for check in bound.checks if check.model.reads_values):
+        model, column, paths = item.check.model, item.check.column, item.check.paths
         assert column is not None
         on_column = {"relation": records(bound, [column]), "column": column}
         listed = list(model.parameters.get("order", ())) or [path[0] for path in paths]
@@ -321,7 +321,7 @@ def _sensitive(bound: ResolvedQuestion) -> Iterator[Precondition]:
             }
             yield _LISTED.of(
                 bound,
-                f"listed_in_{each.label}",
+                f"listed_in_{item.label}",
                 bound.table,
                 column.name,
                 arguments,
@@ -329,7 +329,7 @@ def _sensitive(bound: ResolvedQuestion) -> Iterator[Precondition]:
                 listed="hierarchy" if paths else "order",
             )
         elif column.is_text:
-            name = f"orderable_in_{each.label}"
+            name = f"orderable_in_{item.label}"
             yield _ORDERABLE.of(bound, name, bound.table, column.name, on_column, model=model)
 
 

@@ -80,7 +80,7 @@ def number_of_sets(columns: int, size: int) -> int:
     >>> number_of_sets(20, 3)
     1350
     """
-    return sum(comb(columns, each) for each in range(1, min(size, columns) + 1))
+    return sum(comb(columns, number) for number in range(1, min(size, columns) + 1))
 
 
 def refuse_too_many(parameter: str, columns: int, size: int, most: int = MOST_SETS) -> None:
@@ -115,15 +115,15 @@ def subsets_up_to(columns: int, size: int) -> tuple[Subset, ...]:
 def sizes_of(subsets: Sequence[Subset]) -> tuple[Size, ...]:
     """The number range of each set size."""
     numbers: dict[int, list[int]] = {}
-    for each in subsets:
-        numbers.setdefault(len(each.places), []).append(each.number)
+    for subset in subsets:
+        numbers.setdefault(len(subset.places), []).append(subset.number)
     return tuple(Size(size, min(of_size), max(of_size)) for size, of_size in numbers.items())
 
 
 def in_batches(subsets: Sequence[Subset], at_once: int = BATCH) -> Iterator[tuple[Subset, ...]]:
     """Batches of column sets of one size, at most `at_once` each."""
     for size in sizes_of(subsets):
-        of_size = tuple(each for each in subsets if len(each.places) == size.number)
+        of_size = tuple(subset for subset in subsets if len(subset.places) == size.number)
         yield from (of_size[start : start + at_once] for start in range(0, len(of_size), at_once))
 
 
@@ -182,7 +182,7 @@ class ProfilePlan:
     def columns(self) -> tuple[BoundColumn, ...]:
         """Every column that a step reads."""
         entity = [self.bound.entity] if self.bound.entity else []
-        further_columns = [each.column for each in self.knows]
+        further_columns = [step.column for step in self.knows]
         all_columns = [
             *self.bound.quasi_identifiers,
             *self.bound.sensitive,
@@ -292,7 +292,7 @@ def _named(name: str, bound: ResolvedQuestion, free: set[str]) -> str:
         raise SpecError(f"attacker_knows: {error.marked}") from None
     if column in free:
         return column
-    if column in [each.name for each in bound.quasi_identifiers]:
+    if column in [column.name for column in bound.quasi_identifiers]:
         raise SpecError(
             f'attacker_knows: column "{column}" is a quasi-identifier, so it is known already.'
         )

@@ -137,7 +137,7 @@ class PublishedCells(CellStatements):
 
     @property
     def columns(self) -> Iterator[BoundColumn]:
-        yield from (each.dimension.raw for each in self.dimensions)
+        yield from (item.dimension.raw for item in self.dimensions)
         yield from self.flags.values()
         yield self.value
         if self.count:
@@ -146,7 +146,7 @@ class PublishedCells(CellStatements):
     @property
     def names(self) -> list[str]:
         """The names of its dimensions."""
-        return [each.dimension.raw.name for each in self.dimensions]
+        return [item.dimension.raw.name for item in self.dimensions]
 
     @property
     def places(self) -> list[int]:
@@ -162,7 +162,7 @@ class PublishedCells(CellStatements):
     @property
     def has_totals(self) -> bool:
         """Whether a row may be a total."""
-        return any(each.total != NOWHERE for each in self.dimensions)
+        return any(dimension.total != NOWHERE for dimension in self.dimensions)
 
     @property
     def counts(self) -> bool:
@@ -209,8 +209,11 @@ class PublishedCells(CellStatements):
 
     def groupings(self) -> Statement:
         keys = []
-        for place, each in enumerate(self.dimensions, start=1):
-            keys += [f"kanon_t{place}", *([f"kanon_l{place}"] if each.level is not None else [])]
+        for place, dimension in enumerate(self.dimensions, start=1):
+            keys += [
+                f"kanon_t{place}",
+                *([f"kanon_l{place}"] if dimension.level is not None else []),
+            ]
         sql = render("published_groupings", sets=self.sets(), keys=keys)
         return self._step("groupings", "Which margins of {} are published?", sql)
 
@@ -223,11 +226,11 @@ class PublishedCells(CellStatements):
         missing = {False: 0, True: 0}
         for grouping in groupings:
             combinations, is_margin = 1, False
-            for place, each in enumerate(self.dimensions, start=1):
+            for place, dimension in enumerate(self.dimensions, start=1):
                 if grouping[f"kanon_t{place}"]:
                     is_margin = True
                     continue
-                level = int(grouping[f"kanon_l{place}"]) if each.level is not None else 0
+                level = int(grouping[f"kanon_l{place}"]) if dimension.level is not None else 0
                 is_margin = is_margin or level > 0
                 combinations *= int(row[f"kanon_nodes_{node_name(place, level)}"])
             missing[is_margin] += combinations - int(grouping["kanon_cells"])
@@ -267,7 +270,7 @@ class PublishedCells(CellStatements):
         branches = []
         for mark in spec.suppressed:
             declared: Decimal | None = getattr(mark, end)
-            ends = [each for each in (declared, limit) if each is not None]
+            ends = [number for number in (declared, limit) if number is not None]
             if ends:
                 bound = max(ends) if end == "low" else min(ends)
                 branches.append(f"    when {_is_mark(self.value, mark.text)} then {bound:f}")
@@ -276,16 +279,16 @@ class PublishedCells(CellStatements):
     def _margin(self) -> str:
         """Predicate: a cell is a total, or a subtotal, over some dimension."""
         predicates = []
-        for place, each in enumerate(self.dimensions, start=1):
+        for place, dimension in enumerate(self.dimensions, start=1):
             predicates.append(f"kanon_t{place} = 1")
-            if each.level is not None:
+            if dimension.level is not None:
                 predicates.append(f"kanon_l{place} > 0")
         return " or ".join(predicates)
 
     def _nodes(self) -> Iterator[dict[str, Any]]:
-        for place, each in enumerate(self.dimensions, start=1):
-            for level in range(len(each.dimension.levels) if each.level is not None else 1):
-                of_level = f" and kanon_l{place} = {level}" if each.level is not None else ""
+        for place, item in enumerate(self.dimensions, start=1):
+            for level in range(len(item.dimension.levels) if item.level is not None else 1):
+                of_level = f" and kanon_l{place} = {level}" if item.level is not None else ""
                 yield {
                     "name": node_name(place, level),
                     "place": place,
@@ -315,7 +318,9 @@ class PublishedCells(CellStatements):
             totals = {f"kanon_d{p}": "null" for p in self.places if keys[f"kanon_t{p}"] == "1"}
             return {"own": _equal(keys), "fixed": keys | totals, "nodes": nodes}
 
-        incomplete = [each for each in groupings if any(self.missing(row, [each]).values())]
+        incomplete = [
+            grouping for grouping in groupings if any(self.missing(row, [grouping]).values())
+        ]
         return {
             "sets": self.sets(),
             "cells": "published_cells",
@@ -328,8 +333,8 @@ class PublishedCells(CellStatements):
     ) -> str | None:
         families = [
             family
-            for place, each in enumerate(self.dimensions, start=1)
-            if (family := self._family(place, each, row)) is not None
+            for place, dimension in enumerate(self.dimensions, start=1)
+            if (family := self._family(place, dimension, row)) is not None
         ]
         if not families:
             return None
@@ -342,10 +347,10 @@ class PublishedCells(CellStatements):
             first=first,
         )
 
-    def _family(self, place: int, each: PublishedDimension, row: Row) -> dict[str, Any] | None:
+    def _family(self, place: int, item: PublishedDimension, row: Row) -> dict[str, Any] | None:
         """The groups along one dimension; None where it has a single node."""
-        nodes = nodes_of(each.dimension)
-        top = len(each.dimension.levels) - 1 if each.level is not None else 0
+        nodes = nodes_of(item.dimension)
+        top = len(item.dimension.levels) - 1 if item.level is not None else 0
         below_total = int(row[f"kanon_nodes_{node_name(place, top)}"])
         if below_total <= 1 and not nodes:
             return None
@@ -384,7 +389,7 @@ class PublishedCells(CellStatements):
         return {
             "dimension": place,
             "keyed_by": keys or ["kanon_t" + str(place)],
-            "alone": " or ".join(f"coalesce({each}, false)" for each in excluded) or None,
+            "alone": " or ".join(f"coalesce({text}, false)" for text in excluded) or None,
             "parent": parent if nodes else None,
             "children": children,
         }
@@ -393,10 +398,10 @@ class PublishedCells(CellStatements):
         self, other: Self, shared: Sequence[str], n: int | None, first: int | None
     ) -> str:
         def side(cells: Self, places: Sequence[int], set: str) -> dict[str, Any]:
-            totals = [each for each in cells.places if each not in places]
+            totals = [place for place in cells.places if place not in places]
             return {"sets": cells.sets(set), "places": places, "totals": totals}
 
-        own_places = [self.names.index(each) + 1 for each in shared]
+        own_places = [self.names.index(text) + 1 for text in shared]
         other_places = list(range(1, len(shared) + 1))
         return render(
             "differences_of_published",
@@ -442,7 +447,8 @@ def published_cells(question: CellQuestion) -> PublishedCells:
         if same_name(name, dimension.raw.name)
     }
     dimensions = tuple(
-        _published(question, each, flags.get(each.raw.name)) for each in question.dimensions
+        _published(question, dimension, flags.get(dimension.raw.name))
+        for dimension in question.dimensions
     )
     return PublishedCells(question, Exactness(6), question.value, count, flags, dimensions)
 
@@ -460,7 +466,7 @@ def _published(
         predicates = [f"{text} is null"] if declared and label is None else []
         labels = [label] if declared and label is not None else []
         predicates += [
-            f"coalesce({text}, '') = {literal(each)}" for each in [*labels, *top_of(dimension)]
+            f"coalesce({text}, '') = {literal(label)}" for label in [*labels, *top_of(dimension)]
         ]
         total = " or ".join(dict.fromkeys(predicates)) or NOWHERE
     is_declared = flag is not None or (declared and label is None)
@@ -485,29 +491,29 @@ def _published(
         return published
     levels = range(len(dimension.levels))
     by_level = [
-        [each for each, (lowest, _) in nodes.items() if lowest == level] for level in levels
+        [text for text, (lowest, _) in nodes.items() if lowest == level] for level in levels
     ]
     parents: dict[str, list[str]] = {}
-    for each, (_, parent) in nodes.items():
+    for item, (_, parent) in nodes.items():
         if parent is not None:
-            parents.setdefault(parent, []).append(each)
+            parents.setdefault(parent, []).append(item)
     return replace(
         published,
         like_total=NOWHERE,
         unknown=f"not ({total}) and {text} is not null and {text} not in ({_listed(list(nodes))})",
         level=_case(
-            [(f"{text} in ({_listed(each)})", str(level)) for level, each in enumerate(by_level)],
+            [(f"{text} in ({_listed(item)})", str(level)) for level, item in enumerate(by_level)],
             total,
         ),
         parent=_case(
-            [(f"{text} in ({_listed(each)})", literal(parent)) for parent, each in parents.items()],
+            [(f"{text} in ({_listed(item)})", literal(parent)) for parent, item in parents.items()],
             total,
         ),
     )
 
 
 def _listed(labels: Sequence[str]) -> str:
-    return ", ".join(literal(each) for each in labels)
+    return ", ".join(literal(label) for label in labels)
 
 
 def _case(branches: Sequence[tuple[str, str]], total: str) -> str:

@@ -300,23 +300,23 @@ class ResolvedQuestion:
 
     @cached_property
     def references(self) -> Mapping[str, OtherTable]:
-        return {each.name: each for each in self.others if each.kind is REFERENCE}
+        return {other.name: other for other in self.others if other.kind is REFERENCE}
 
     @cached_property
     def earlier(self) -> Mapping[str, OtherTable]:
         """The earlier releases."""
-        return {each.name: each for each in self.others if each.kind is EARLIER}
+        return {other.name: other for other in self.others if other.kind is EARLIER}
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """Every table of the question, the audited one first."""
-        return (self.table, *(each.table for each in self.others))
+        return (self.table, *(other.table for other in self.others))
 
     @property
     def snapshots(self) -> dict[str, str]:
         """The snapshot that is read, of each table that has them."""
         named = {self.spec.name or self.table.name: self.table}
-        named |= {each.name: each.table for each in self.others}
+        named |= {other.name: other.table for other in self.others}
         return {name: table.snapshot for name, table in named.items() if table.snapshot}
 
     @property
@@ -329,7 +329,9 @@ class ResolvedQuestion:
 
         A result is read by people who may not see them; `compile` and views hold them, to be run.
         """
-        tables = [each for each in self.facts.hierarchies.values() if not each.is_in_spec]
+        tables = [
+            hierarchy for hierarchy in self.facts.hierarchies.values() if not hierarchy.is_in_spec
+        ]
         rows = (row for table in tables for row in table.rows)
         of_levels = {text for row in rows for text in (row.value, *row.ancestors)}
         of_trees = {text for check in self.checks for path in check.paths for text in path}
@@ -351,7 +353,7 @@ def hierarchy_of(spec: TableSpec, column: BoundColumn) -> GeneralizationHierarch
     default."""
     hierarchies = (*spec.quasi_identifiers.items(), *spec.events.items())
     return next(
-        (each for name, each in hierarchies if same_name(name, column.name)),
+        (hierarchy for name, hierarchy in hierarchies if same_name(name, column.name)),
         GeneralizationHierarchy(),
     )
 

@@ -53,7 +53,7 @@ def bound_checks(
     others: Sequence[OtherTable],
 ) -> Iterator[BoundCheck]:
     """Requested checks, gating ones first; then the checks measured by default."""
-    earlier = {each.name: each for each in others if each.kind is EARLIER}
+    earlier = {other.name: other for other in others if other.kind is EARLIER}
     requested = []
     with Faults() as faults:
         for place, model in enumerate(spec.checks):
@@ -90,8 +90,8 @@ def _default_checks(
     for column in sensitive:
         for model in (Homogeneity,) if required else _DEFAULT_MODELS:
             measured = model(sensitive=column.name, with_other_sensitive=spec.with_other_sensitive)
-            alike = [each for each in requested if type(each) is model]
-            measured_columns = [(each.sensitive, each.with_other_sensitive) for each in alike]
+            alike = [item for item in requested if type(item) is model]
+            measured_columns = [(model.sensitive, model.with_other_sensitive) for model in alike]
             if (measured.sensitive, measured.with_other_sensitive) in measured_columns:
                 continue
             if not model.of_numbers or family(column.type) == "number":
@@ -128,7 +128,7 @@ def _complete(
             "kanon-sql tables checks. Of records, k_anonymity comes nearest."
         )
     if spec.nulls == "wildcard" and not model.with_wildcards:
-        defined = ", ".join(name for name, each in MODELS.items() if each.with_wildcards)
+        defined = ", ".join(name for name, model in MODELS.items() if model.with_wildcards)
         raise SpecError(
             f"{model.name()} is not defined with nulls: wildcard, where records form no classes. "
             f"Defined are {defined}."
@@ -343,7 +343,7 @@ def bound_condition(text: str | None, table: Table, location: Location) -> Condi
     if text is None:
         return None
     with located(*location):
-        types = {each.name: each.type for each in table.columns}
+        types = {column.name: column.type for column in table.columns}
         compiled = condition(text, table.name, types, table.dialect, doubted=table.are_doubted)
         for name in compiled.columns:
             refuse_merging(find(name, table), table)
@@ -359,7 +359,7 @@ def levels_of(
     """Requested levels above the raw value, by quasi-identifier."""
     names = [column.name for column in columns]
     for name in levels:
-        if not any(same_name(name, each) for each in names):
+        if not any(same_name(name, text) for text in names):
             raise SpecError(
                 f'{prefix}"{name}" is no quasi-identifier, and has no levels. '
                 f"{subject}: {', '.join(names)}.{did_you_mean(name, names)}"
@@ -389,7 +389,7 @@ def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:
     """
     facts = facts or DataFacts()
     levels = tuple(_at_levels(roles, facts))
-    generalised = {each.raw.name: each.column for each in levels}
+    generalised = {level.raw.name: level.column for level in levels}
     quasi_identifiers, events = (
         tuple(generalised.get(column.name, column) for column in columns)
         for columns in (roles.quasi_identifiers, roles.events)
@@ -403,7 +403,7 @@ def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:
         sensitive=roles.sensitive,
         entity=roles.entity,
         weight=roles.weight,
-        others=tuple(_bind_other(each, roles, facts) for each in roles.others),
+        others=tuple(_bind_other(other, roles, facts) for other in roles.others),
         checks=roles.checks,
         levels=levels,
     )
@@ -411,7 +411,7 @@ def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:
 
 def _bind_other(other: OtherTable, roles: Roles, facts: DataFacts) -> OtherTable:
     generalised = tuple(_other_levels(other, roles, facts))
-    columns = {each.raw.alias: each.column for each in generalised}
+    columns = {qi.raw.alias: qi.column for qi in generalised}
     return replace(
         other,
         quasi_identifiers=tuple(

@@ -99,8 +99,8 @@ def _renamed(
         listed = f"Quasi-identifiers: {', '.join(sorted(names))}."
     renamed: dict[str, str] = {}
     for name, other_name in spec.columns.items():
-        matches = [each for each in names if each == name] or [
-            each for each in names if same_name(each, name)
+        matches = [text for text in names if text == name] or [
+            text for text in names if same_name(text, name)
         ]
         if len(matches) != 1:
             raise SpecError(
@@ -127,18 +127,20 @@ def _quasi_identifiers(
     location = (kind.key, name)
     other_names = {column.name: renamed.get(column.name, column.name) for column in audited}
     if isinstance(spec, EarlierReleaseSpec) and spec.quasi_identifiers:
-        folded = {name.casefold(): each for name, each in renamed.items()}
+        folded = {name.casefold(): text for name, text in renamed.items()}
         shown = [
-            column_named(folded.get(each.casefold(), each), table, (*location, "quasi_identifiers"))
-            for each in spec.quasi_identifiers
+            column_named(
+                folded.get(column.casefold(), column), table, (*location, "quasi_identifiers")
+            )
+            for column in spec.quasi_identifiers
         ]
         return shown, {
             audited_name: column
-            for audited_name, each in other_names.items()
+            for audited_name, name in other_names.items()
             for column in shown
-            if same_name(column.name, each)
+            if same_name(column.name, name)
         }
-    for audited_name in [each for each in other_names if each not in renamed]:
+    for audited_name in [name for name in other_names if name not in renamed]:
         remedies = [option(f"{kind.key}.columns", {audited_name: "…"})]
         if kind is EARLIER:
             list_option = option(f"{kind.key}.quasi_identifiers")
@@ -164,7 +166,7 @@ def _sensitive(
     for attribute in sensitive:
         other_name = renamed.get(attribute.name, attribute.name)
         if attribute.name in renamed or any(
-            same_name(other_name, each) for each in table.column_names
+            same_name(other_name, name) for name in table.column_names
         ):
             yield attribute.name, column_named(other_name, table, ("sensitive", attribute.name))
 
@@ -215,7 +217,7 @@ def other_column_names(table_spec: TableSpec, spec: OtherTableSpec, dialect: str
         names = [
             *(spec.quasi_identifiers or names),
             *table_spec.sensitive,
-            *(sensitive_of(each) for each in table_spec.checks),
+            *(sensitive_of(check) for check in table_spec.checks),
             None if spec.entity else table_spec.entity,
         ]
     return distinct_names(
@@ -350,10 +352,10 @@ def _refuse_unknown(spec: TableSpec, table: Table) -> None:
         for name, location in named:
             with faults.collected():
                 located_column(name, table, location)
-        for name, each in spec.quasi_identifiers.items() if faults else ():
+        for name, item in spec.quasi_identifiers.items() if faults else ():
             with faults.collected(), located("quasi_identifiers", name):
-                if isinstance(each.hierarchy, str) and each.source is None:
-                    read_hierarchy(each.hierarchy)
+                if isinstance(item.hierarchy, str) and item.source is None:
+                    read_hierarchy(item.hierarchy)
 
 
 def named_columns(spec: TableSpec, dialect: str) -> list[str]:
@@ -366,7 +368,7 @@ def named_columns(spec: TableSpec, dialect: str) -> list[str]:
             "quasi_identifiers: '*' is every column of a table that nobody has opened. Name them, "
             "or connect to the database."
         )
-    of_checks = [sensitive_of(each) for each in spec.checks]
+    of_checks = [sensitive_of(check) for check in spec.checks]
     return distinct_names(
         *spec.quasi_identifiers,
         *spec.events,
@@ -447,7 +449,7 @@ def hierarchy_sources(roles: Roles, *, every: bool = False) -> dict[str, str]:
 
     With `every`, that of all quasi-identifiers.
     """
-    requested = [roles.levels, *(each.levels for each in roles.others)]
+    requested = [roles.levels, *(other.levels for other in roles.others)]
     sources = {
         column.name: roles.hierarchy(column).source
         for column in roles.generalisable

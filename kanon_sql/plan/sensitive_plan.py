@@ -49,30 +49,30 @@ def size_conditions(size: int | None) -> Iterator[str]:
 
 def value_conditions(checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """Pass conditions of sensitive checks on the rows per class size."""
-    for each in checks:
-        if each.check.gates:
-            is_homogeneity = each.check.model.counts_violations
-            failing = "homogeneous" if is_homogeneity else f"{each.label}_violated"
+    for item in checks:
+        if item.check.gates:
+            is_homogeneity = item.check.model.counts_violations
+            failing = "homogeneous" if is_homogeneity else f"{item.label}_violated"
             yield f"kanon_{failing}_classes = 0 in every row."
 
 
 def people_conditions(checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """Pass conditions on the single row counting people in violating classes."""
-    for each in checks:
-        if each.check.gates:
-            yield f"kanon_{each.label}_violated_people = 0."
+    for item in checks:
+        if item.check.gates:
+            yield f"kanon_{item.label}_violated_people = 0."
 
 
 def class_conditions(checks: Iterable[LabelledCheck], place: str = "") -> Iterator[str]:
     """Pass conditions on the single row counting violating classes, by the attribute's `place`."""
-    for each in checks:
-        if each.check.gates and each.check.model.class_thresholds:
-            yield f"kanon_{each.label}_violated{place}_classes = 0."
+    for item in checks:
+        if item.check.gates and item.check.model.class_thresholds:
+            yield f"kanon_{item.label}_violated{place}_classes = 0."
 
 
 def name_at_levels(name: str, levels: Iterable[AtLevel]) -> str:
     """The table's name, followed by its generalisation levels if there are any."""
-    labels = [f"{each.raw.name} at {each.levels.label(each.level)}" for each in levels]
+    labels = [f"{column.raw.name} at {column.levels.label(column.level)}" for column in levels]
     return f"{name} ({', '.join(labels)})" if labels else name
 
 
@@ -176,11 +176,11 @@ def _classes_of(
             ],
         ),
         KAnonymity,
-        *({Homogeneity: None} | {type(each.check.model): None for each in checks}),
+        *({Homogeneity: None} | {type(item.check.model): None for item in checks}),
         pass_conditions=[*size_conditions(size), *value_conditions(checks)],
     )
     counted_in_people = [
-        each for each in checks if each.check.gates or each.check.model.counts_violations
+        item for item in checks if item.check.gates or item.check.model.counts_violations
     ]
     violated = list(class_violations(bound, sensitive, counted_in_people))
     people = (
@@ -195,7 +195,7 @@ def _classes_of(
                 **class_arguments(bound, sensitive, counted_in_people),
                 flags=violated,
             ),
-            *({type(each.check.model): None for each in counted_in_people}),
+            *({type(item.check.model): None for item in counted_in_people}),
             only="where people have records in several of these classes, and some of those fail or "
             "are homogeneous",
             pass_conditions=people_conditions(checks),
@@ -210,7 +210,9 @@ def other_sensitive(bound: ResolvedQuestion, check: BoundCheck) -> list[BoundCol
     """The other sensitive attributes, if the check assumes an attacker who knows them."""
     checked_column = check.column.name if check.column else None
     return [
-        each for each in bound.sensitive if check.model.knows_others and each.name != checked_column
+        column
+        for column in bound.sensitive
+        if check.model.knows_others and column.name != checked_column
     ]
 
 
@@ -220,20 +222,20 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
         for check in bound.checks
         if isinstance(check.model, TCloseness) and check.model.has_own_distance
     ]
-    for each in labelled(checks):
-        model, sensitive = each.check.model, each.check.column
+    for item in labelled(checks):
+        model, sensitive = item.check.model, item.check.column
         assert isinstance(model, TCloseness)
         assert sensitive is not None
-        columns = [*bound.quasi_identifiers, *other_sensitive(bound, each.check)]
-        arguments: dict[str, Any] = of_distance(each.check) | {
+        columns = [*bound.quasi_identifiers, *other_sensitive(bound, item.check)]
+        arguments: dict[str, Any] = of_distance(item.check) | {
             "relation": records(bound, with_entity(bound, [*columns, sensitive])),
             "columns": columns,
             "sensitive": sensitive,
             "entity": bound.entity,
             "unknown": bound.unknown,
-            "class_measures": list(class_measures(bound, sensitive, [each])),
+            "class_measures": list(class_measures(bound, sensitive, [item])),
         }
-        name = f"{each.label}_{model.distance}_{sensitive.name}"
+        name = f"{item.label}_{model.distance}_{sensitive.name}"
         classes = step(
             bound,
             name,
@@ -242,12 +244,12 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
             render(
                 f"{model.distance}_distance",
                 **arguments,
-                measures=list(sensitive_measures(bound, sensitive, [each])),
+                measures=list(sensitive_measures(bound, sensitive, [item])),
             ),
             TCloseness,
-            pass_conditions=class_conditions([each]),
+            pass_conditions=class_conditions([item]),
         )
-        violated = list(class_violations(bound, sensitive, [each]))
+        violated = list(class_violations(bound, sensitive, [item]))
         people = (
             step(
                 bound,
@@ -261,12 +263,12 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
                 ),
                 TCloseness,
                 only="where any of these classes fails",
-                pass_conditions=people_conditions([each]),
+                pass_conditions=people_conditions([item]),
             )
             if bound.entity and violated
             else None
         )
-        yield DistanceStep(each, classes, people)
+        yield DistanceStep(item, classes, people)
 
 
 def of_distance(check: BoundCheck) -> dict[str, Any]:
@@ -325,15 +327,15 @@ def spelling_look(bound: ResolvedQuestion, sensitive: BoundColumn) -> SpellingLo
 def named_values_steps(bound: ResolvedQuestion) -> Iterator[NamedValuesStep]:
     """Steps that detect misspelled values, which would never match and so pass their check."""
     checks = [check for check in bound.checks if check.model.named_values]
-    for each in labelled(checks):
-        model, sensitive = each.check.model, each.check.column
+    for item in labelled(checks):
+        model, sensitive = item.check.model, item.check.column
         assert sensitive is not None
         yield NamedValuesStep(
-            each.check,
+            item.check,
             len(model.named_values),
             step(
                 bound,
-                f"named_in_{each.label}",
+                f"named_in_{item.label}",
                 f"How many of the values that {model.name()} names occur in {sensitive.name}?",
                 render(
                     "named_values_that_occur",

@@ -54,7 +54,7 @@ def _filters(bound: ResolvedQuestion, sql: str) -> Iterator[str]:
     spec = bound.spec
     filters = [
         (bound.table, spec.where),
-        *((each.table, each.spec.where) for each in bound.others),
+        *((other.table, other.spec.where) for other in bound.others),
     ]
     for table, where in filters:
         if where and table.sql in sql:

@@ -135,8 +135,12 @@ def closed_under_merging(bound: ResolvedQuestion) -> bool:
     """
     if _is_monotone_within_table(bound):
         return True
-    by_share = [each for each in reference_requirements(bound) if not each.model.only_grows]
-    entities = [bound.entity, *(reference_of(bound, each).entity for each in by_share)]
+    by_share = [
+        requirement
+        for requirement in reference_requirements(bound)
+        if not requirement.model.only_grows
+    ]
+    entities = [bound.entity, *(reference_of(bound, check).entity for check in by_share)]
     return not any(entities)
 
 
@@ -191,14 +195,14 @@ def _statements(
     size = class_size(bound.checks)
     too_small = render("too_small", k=size) if size else None
     required = sensitive_requirements(bound)
-    alone = [each for each in required if not other_sensitive(bound, each)]
-    together = [each for each in alone if not each.model.has_own_distance]
+    alone = [check for check in required if not other_sensitive(bound, check)]
+    together = [check for check in alone if not check.model.has_own_distance]
     for sensitive in dict.fromkeys(check.column for check in together):
         labelled_checks = labelled(check for check in together if check.column == sensitive)
         yield _statement(bound, relation, rolled_up, table_counts, labelled_checks, also=too_small)
         too_small = None
-    for each in labelled(check for check in alone if check.model.has_own_distance):
-        yield _statement(bound, relation, rolled_up, table_counts, [each])
+    for item in labelled(check for check in alone if check.model.has_own_distance):
+        yield _statement(bound, relation, rolled_up, table_counts, [item])
     if too_small:
         yield render(
             "k_anonymity",
@@ -208,8 +212,8 @@ def _statements(
             rolled_up=rolled_up,
             violating=too_small,
         )
-    for each in labelled(check for check in required if check not in alone):
-        yield _classes_with_parts(bound, relation, rolled_up, table_counts, each)
+    for item in labelled(check for check in required if check not in alone):
+        yield _classes_with_parts(bound, relation, rolled_up, table_counts, item)
 
 
 def _classes_with_parts(
@@ -217,20 +221,20 @@ def _classes_with_parts(
     relation: str,
     rolled_up: bool,
     table_counts: Mapping[str, str],
-    each: LabelledCheck,
+    item: LabelledCheck,
 ) -> str:
     """The classes with a failing part: the members who share their other sensitive values.
 
     The whole class is suppressed, as dropping one part would reveal these values.
     """
-    others = other_sensitive(bound, each.check)
+    others = other_sensitive(bound, item.check)
     columns = (*bound.quasi_identifiers, *others)
     bound_by_part = replace(bound, quasi_identifiers=columns, keys=columns)
     return render(
         "classes_with_parts",
         relation=relation,
         columns=list(bound.quasi_identifiers),
-        parts=_statement(bound_by_part, relation, rolled_up, table_counts, [each]),
+        parts=_statement(bound_by_part, relation, rolled_up, table_counts, [item]),
         rolled_up=rolled_up,
     )
 
@@ -248,8 +252,8 @@ def _statement(
     sensitive = check.column
     assert sensitive is not None
     verdicts = list(class_verdicts(bound, sensitive, checks))
-    failed = [each.expression for each in verdicts if each.name.endswith("_violated")]
-    if any(each.check.model.counts_violations for each in checks):
+    failed = [verdict.expression for verdict in verdicts if verdict.name.endswith("_violated")]
+    if any(item.check.model.counts_violations for item in checks):
         failed.append(render("homogeneity", entity=bound.entity, unknown=bound.unknown))
     arguments = class_arguments(bound, sensitive, checks)
     macro = "sensitive_values"

@@ -78,7 +78,7 @@ def meaning_of(name: str) -> Meaning | None:
         for length in range(1, min(len(words) - start, LONGEST) + 1)
         if (meaning := _meanings().get("".join(words[start : start + length])))
     ]
-    _, longest = min(known, key=lambda each: (-each[0], each[1].place), default=(0, None))
+    _, longest = min(known, key=lambda item: (-item[0], item[1].place), default=(0, None))
     # A column called just "name" more often holds names of people than of things.
     return replace(longest, certain=True) if longest and words == ["name"] else longest
 
@@ -111,7 +111,7 @@ def words_of(name: str) -> list[str]:
     ):
         name = name.replace(letter, letters).replace(letter.upper(), letters.capitalize())
     decomposed = unicodedata.normalize("NFKD", name)
-    ascii_name = "".join(each for each in decomposed if not unicodedata.combining(each))
+    ascii_name = "".join(text for text in decomposed if not unicodedata.combining(text))
     split_name = re.sub(r"([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])", r"\1\3 \2", ascii_name)
     return re.findall(r"[a-z]+", split_name.casefold())
 
@@ -204,20 +204,22 @@ def statistics(
     """Each column with its statistics, in the records that a question covers. They are read from
     `relation`, which reads `tables`; one a statement where time is limited."""
     rows: dict[str, Row] = {}
-    measurable = [each for each in columns if comparable(each)]
+    measurable = [column for column in columns if comparable(column)]
     at_once = AT_ONCE if session.max_seconds is None else 1
     with session.if_in_time("columns"):
         for place, start in enumerate(range(0, len(measurable), at_once), start=1):
             batch = measurable[start : start + at_once]
             step = Statement(
                 "columns" if place == 1 else f"columns_{place}",
-                f"How many values does each of {', '.join(each.name for each in batch)} have, what "
-                f"do they look like, and how many of the {counted(bound)} of {bound.table.name} "
-                "are unique by it?",
+                f"How many values does each of {', '.join(column.name for column in batch)} have, "
+                f"what do they look like, and how many of the {counted(bound)} of "
+                f"{bound.table.name} are unique by it?",
                 render(
                     "columns_by_themselves",
                     relation=relation,
-                    columns=[Numbered(n, bound_column(each)) for n, each in enumerate(batch, 1)],
+                    columns=[
+                        Numbered(n, bound_column(column)) for n, column in enumerate(batch, 1)
+                    ],
                     entity=bound.entity,
                 ),
                 tables=tables,
@@ -229,11 +231,11 @@ def statistics(
                     )
                 rows[batch[int(row["kanon_column"]) - 1].name] = row
     return [
-        LookedAt(each, rows[each.name], _looks(rows[each.name]))
-        if each.name in rows
-        else LookedAt(each)
-        for each in columns
-        if each.name in rows or not comparable(each)
+        LookedAt(column, rows[column.name], _looks(rows[column.name]))
+        if column.name in rows
+        else LookedAt(column)
+        for column in columns
+        if column.name in rows or not comparable(column)
     ]
 
 
@@ -346,10 +348,10 @@ def ranked(
     columns = tuple(columns)
     added = dict(_added(combinations, places, _tried(columns, combinations, places)))
     return tuple(
-        replace(each, rank=added[each.column][0], adds=added[each.column][1])
-        if each.column in added
-        else each
-        for each in columns
+        replace(qi, rank=added[qi.column][0], adds=added[qi.column][1])
+        if qi.column in added
+        else qi
+        for qi in columns
     )
 
 
@@ -358,7 +360,7 @@ def _tried(
 ) -> list[int]:
     """The candidates of which every set is tried: in turn the one with most values and the one
     that separates most pairs of records."""
-    by_name = {each.column: each for each in columns}
+    by_name = {qi.column: qi for qi in columns}
     profile_at = {at: by_name[combinations.columns[at - 1].name] for at in places}
     by_values = sorted(places, key=lambda at: -(profile_at[at].distinct or 0))
     by_pairs = sorted(places, key=lambda at: -(profile_at[at].separation or 0))
@@ -402,11 +404,11 @@ def _best_set(combinations: Combinations, places: Sequence[int]) -> tuple[int, .
     if len(places) <= BEST_OF:
         return tuple(places)
     sets = [
-        Subset(number, each)
-        for number, each in enumerate(subsets_of(sorted(places), BEST_OF), start=1)
+        Subset(number, subset)
+        for number, subset in enumerate(subsets_of(sorted(places), BEST_OF), start=1)
     ]
     rows = combinations.classes(f"sets_of_{BEST_OF}", sets)
-    return min(sets, key=lambda each: _adds_most(rows[each.number], *each.places)).places
+    return min(sets, key=lambda subset: _adds_most(rows[subset.number], *subset.places)).places
 
 
 def _adds_most(row: Row, *places: int) -> tuple[int, ...]:

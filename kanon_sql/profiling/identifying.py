@@ -128,14 +128,16 @@ def open_profile(
     of sets; their combinations are fetched `into` another engine if there is one."""
     named = named_columns(options.columns, bound)
     names = {column.name for column in named} or set(bound.table.column_names)
-    columns = [each for each in bound.table.columns if each.name in names]
-    read = [bound_column(each) for each in columns if comparable(each)]
+    columns = [column for column in bound.table.columns if column.name in names]
+    read = [bound_column(column) for column in columns if comparable(column)]
     relation, tables = _read(bound, read, session)
     column_statistics = statistics(session, bound, relation, tables, counted.records, columns)
     roles = _roles(bound)
     profiles = tuple(
-        column_profile(each, counted.records, counted.members, roles.get(each.column.name))
-        for each in column_statistics
+        column_profile(
+            statistic, counted.records, counted.members, roles.get(statistic.column.name)
+        )
+        for statistic in column_statistics
     )
     if len(column_statistics) < len(columns):
         session.missed.extend(("together", *options.measures, "ranking"))
@@ -176,7 +178,7 @@ def _candidates(
     read: Sequence[BoundColumn], profiles: Sequence[ColumnProfile]
 ) -> tuple[BoundColumn, ...]:
     """The columns that an attacker may know, in table order."""
-    names = {each.column for each in profiles if is_candidate(each)}
+    names = {profile.column for profile in profiles if is_candidate(profile)}
     return tuple(column for column in read if column.name in names)
 
 
@@ -301,7 +303,7 @@ def _scores(combinations: Combinations, uniques: MinimalUniques, size: int) -> S
     return [
         (
             int(row["kanon_number"]),
-            score([int(row[f"kanon_of_size_{each.number}"]) for each in uniques.sizes], in_all),
+            score([int(row[f"kanon_of_size_{size.number}"]) for size in uniques.sizes], in_all),
         )
         for row in rows
     ]
@@ -313,7 +315,9 @@ def _read(
     """The relation to read the columns from: the records, or a materialised copy if reading them
     means parsing a file."""
     of_people = [bound.entity] if bound.entity else []
-    others = [each for each in of_people if each.name not in {column.name for column in columns}]
+    others = [
+        person for person in of_people if person.name not in {column.name for column in columns}
+    ]
     read_columns = [*columns, *others]
     tables = frozenset([bound.table.sql])
     if not read_columns:
@@ -347,7 +351,7 @@ def _ranked(
     profiles: Sequence[ColumnProfile], combinations: Combinations
 ) -> Iterator[ColumnProfile]:
     """The columns with ranks for the candidates; only those with most values are ranked."""
-    distinct = {each.column: each.distinct or 0 for each in profiles}
+    distinct = {profile.column: profile.distinct or 0 for profile in profiles}
     places = range(1, len(combinations.columns) + 1)
     most = sorted(places, key=lambda place: -distinct[combinations.columns[place - 1].name])
     yield from ranked(profiles, combinations, sorted(most[:MOST_RANKED]))

@@ -108,17 +108,17 @@ def profile(
             for place, table in enumerate(spec.tables)
         ]
         scores = identifying.scores
-        for each in planned:
+        for item in planned:
             refuse_to_overwrite(
-                [*run.writes, *([scores] if scores else [])], each.table.engine.files_read()
+                [*run.writes, *([scores] if scores else [])], item.table.engine.files_read()
             )
         profiles = []
-        for each in planned:
-            with naming(each.bound.spec.name or each.bound.table.name, planned):
-                profiles.append(_profiled(each, run))
+        for item in planned:
+            with naming(item.bound.spec.name or item.bound.table.name, planned):
+                profiles.append(_profiled(item, run))
     if scores and profiles[0].table.special_uniques is not None:
         write_atomically(scores, _lines(profiles[0].scores), private=True)
-    return ProfileResult(tuple(each.table for each in profiles), VERSION)
+    return ProfileResult(tuple(profile.table for profile in profiles), VERSION)
 
 
 def _curve(
@@ -292,8 +292,8 @@ def _known_events(
     points = []
     with session.if_in_time("known_events"):
         expanded = to_expand(plan, session)
-        for each in plan.checks:
-            figures = attack(each, counts.people, expanded, session)
+        for check in plan.checks:
+            figures = attack(check, counts.people, expanded, session)
             points.append(KnownEventsPoint(m=figures.m, **figures.to_dict()))
     first = plan.checks[0].check.model.parameters
     curve = KnownEventsCurve(first["k"], first["times"], first["seed"], tuple(points))
@@ -410,8 +410,8 @@ def _table_profile(
             without.append(_lacked_column(lacks, total, in_several, plan, session))
     eliminations: list[Elimination] = []
     with session.if_in_time("elimination"):
-        for each in plan.eliminations:
-            eliminations.append(_eliminated(each.column, session.row(each.step)))
+        for elimination in plan.eliminations:
+            eliminations.append(_eliminated(elimination.column, session.row(elimination.step)))
     curve = _known_events(planned, counts, session)
     requested = sets_of(planned.bound.quasi_identifiers, planned.identifying)
     stop, stop_warnings = stopped(session, of_sets.subsets, requested)
@@ -526,7 +526,7 @@ def _eliminated(column: BoundColumn, row: Row) -> Elimination:
     eliminations = row["kanon_eliminations"]
     return Elimination(
         column.name,
-        tuple(None if each is None else float(each) for each in confidence),
+        tuple(None if item is None else float(item) for item in confidence),
         None if eliminations is None else int(eliminations),
     )
 

@@ -65,7 +65,7 @@ class ProposedSpec:
     """Whether it was read through a connection object, which no file can name."""
 
     def of(self, section: Section) -> list[ProposedColumn]:
-        return [each for each in self.columns if each.section == section]
+        return [column for column in self.columns if column.section == section]
 
     @property
     def text(self) -> str:
@@ -215,7 +215,7 @@ def scalar(text: str) -> str:
         return text
     # YAML reads JSON escapes alike; non-printable characters get numeric escapes valid in both.
     quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in quoted)
+    return "".join(text if text.isprintable() else f"\\U{ord(text):08x}" for text in quoted)
 
 
 def _flow(value: Any) -> str:
@@ -227,7 +227,7 @@ def _flow(value: Any) -> str:
     match value:
         case dict():
             return (
-                f"{{{', '.join(f'{scalar(key)}: {_flow(each)}' for key, each in value.items())}}}"
+                f"{{{', '.join(f'{scalar(key)}: {_flow(item)}' for key, item in value.items())}}}"
             )
         case list() | tuple():
             return f"[{', '.join(map(_flow, value))}]"
@@ -240,7 +240,7 @@ def _flow(value: Any) -> str:
 
 def joined_reasons(reasons: Sequence[str]) -> str:
     """The non-empty reasons, joined."""
-    return "; ".join(each for each in reasons if each)
+    return "; ".join(reason for reason in reasons if reason)
 
 
 SCHEMA = "kanon.schema.json"
@@ -384,7 +384,7 @@ def _without_secret(url: str, output: Path | None) -> str:
         return url
     secret = re.compile("pass|pwd|token|secret|private|credential", re.IGNORECASE)
     held = [password, *(value for name, value in options if secret.search(name))]
-    if any(each and not each.startswith("env:") for each in held):
+    if any(text and not text.startswith("env:") for text in held):
         raise SpecError(
             "the URL holds a password, and a spec file should not. Write env:NAME in its place, "
             "to read it from that environment variable."
@@ -397,15 +397,17 @@ def _without_secret(url: str, output: Path | None) -> str:
 
 def _columns(profile: OpenProfile, counted: RecordCounts) -> list[ProposedColumn]:
     """The columns in table order; quasi-identifiers by what they add."""
-    looked_at = {each.column.name: each for each in profile.looked_at}
-    ranked = sorted((each for each in profile.columns if each.rank), key=lambda at: at.rank or 0)
-    most = [each.column for each in ranked[:BEST_OF]]
+    looked_at = {look.column.name: look for look in profile.looked_at}
+    ranked = sorted(
+        (column for column in profile.columns if column.rank), key=lambda at: at.rank or 0
+    )
+    most = [qi.column for qi in ranked[:BEST_OF]]
     proposed = [
         (column.rank or math.inf, _proposed(column, looked_at[column.column], counted, most))
         for column in profile.columns
         if column.role not in ("entity", "weight")
     ]
-    return [each for _, each in sorted(proposed, key=lambda pair: pair[0])]
+    return [column for _, column in sorted(proposed, key=lambda pair: pair[0])]
 
 
 def _proposed(

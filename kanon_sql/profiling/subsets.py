@@ -86,19 +86,19 @@ def dis(scores: Distribution, pairs: int, columns: int, fraction: float) -> dict
     >>> round(dis({1: 1, 2: 1}, pairs=1, columns=8, fraction=0.5)[2], 12)
     0.6
     """
-    special = {each: records for each, records in scores.items() if each > 0}
+    special = {number: records for number, records in scores.items() if number > 0}
     if not special:
         return {}
     if pairs == 0 or fraction == 1:
         return dict.fromkeys(special, 1.0)
     exponent = 1 + (8 - columns) / 20
-    logs = {each: -exponent * math.log(each) for each in special}
+    logs = {number: -exponent * math.log(number) for number in special}
     largest = max(logs.values())
     in_all = largest + math.log(
-        sum(records * math.exp(logs[each] - largest) for each, records in special.items())
+        sum(records * math.exp(logs[number] - largest) for number, records in special.items())
     )
     odds = math.log(2 * pairs) + math.log1p(-fraction) - math.log(fraction) - in_all
-    return {each: 1 / (1 + _exp(odds + logs[each])) for each in special}
+    return {number: 1 / (1 + _exp(odds + logs[number])) for number in special}
 
 
 def _exp(power: float) -> float:
@@ -195,7 +195,7 @@ class Combinations:
 
     def classes(self, name: str, subsets: Sequence[Subset]) -> dict[int, Row]:
         """Class statistics of each set, by its number; cached."""
-        new = [each for each in subsets if frozenset(each.places) not in self._rows_by_set]
+        new = [subset for subset in subsets if frozenset(subset.places) not in self._rows_by_set]
         left = len(new)
         at_once = AT_ONCE if self.session.max_seconds is None else FEW_AT_ONCE
         for place, batch in enumerate(in_batches(new, at_once), start=1):
@@ -215,7 +215,7 @@ class Combinations:
                 progress=_set_progress(len(subsets) - left, len(subsets)),
             )
             left -= len(batch)
-            by_number = {each.number: each for each in batch}
+            by_number = {subset.number: subset for subset in batch}
             for row in rows:
                 if int(row["kanon_all_records"]) != self.records:
                     raise EngineError(
@@ -227,11 +227,11 @@ class Combinations:
 
     def known(self, subsets: Sequence[Subset]) -> dict[int, Row]:
         """Class statistics of each set that was measured, by its number."""
-        places = {each.number: frozenset(each.places) for each in subsets}
+        places = {subset.number: frozenset(subset.places) for subset in subsets}
         return {
-            number: self._rows_by_set[each]
-            for number, each in places.items()
-            if each in self._rows_by_set
+            number: self._rows_by_set[place]
+            for number, place in places.items()
+            if place in self._rows_by_set
         }
 
     def all_columns(self) -> Row:
@@ -298,12 +298,12 @@ def subset_profiles(combinations: Combinations, size: int) -> tuple[SubsetProfil
         combinations.classes("subsets", subsets)
     rows = combinations.known(subsets)
     profiles = [
-        _profile(combinations, each, rows[each.number], in_all)
-        for each in subsets
-        if each.number in rows
+        _profile(combinations, subset, rows[subset.number], in_all)
+        for subset in subsets
+        if subset.number in rows
     ]
     # The subsets are in ascending size and declared order, and the sort is stable.
-    return tuple(sorted(profiles, key=lambda each: -each.violating_records))
+    return tuple(sorted(profiles, key=lambda profile: -profile.violating_records))
 
 
 def together(combinations: Combinations) -> SubsetProfile:
@@ -360,17 +360,17 @@ def special_uniques(
     risks = dis(scores, uniques.pairs, columns, fraction)
     names = tuple(column.name for column in combinations.columns)
     of_sets = [
-        (combinations.names_of(each), uniques.by_set.get(each.number, 0)) for each in subsets
+        (combinations.names_of(subset), uniques.by_set.get(subset.number, 0)) for subset in subsets
     ]
     return SpecialUniques(
         columns=names,
         max_size=size,
         nulls=nulls,
         records=sum(scores.values()),
-        score=sum(each * records for each, records in scores.items()),
+        score=sum(number * records for number, records in scores.items()),
         highest=max(scores, default=0),
         sampling_fraction=fraction,
-        dis=math.fsum(risks[each] * records for each, records in scores.items()),
+        dis=math.fsum(risks[number] * records for number, records in scores.items()),
         by_size=_by_size(of_sets),
         contributions=contributions(of_sets, names),
     ), uniques
@@ -391,7 +391,7 @@ def _step_by_step(
     sizes = sizes_of(subsets)
     earlier: str | None = None
     for size in sizes:
-        of_size = [each for each in subsets if len(each.places) == size.number]
+        of_size = [subset for subset in subsets if len(subset.places) == size.number]
         batches = [
             combinations.materialise(
                 f"uniques_{size.number}_{place}",
@@ -456,10 +456,11 @@ def _at_once(
         )
     )
     by_set = {
-        each.number: sum(int(row[f"kanon_set_{each.number}"]) for row in rows) for each in subsets
+        subset.number: sum(int(row[f"kanon_set_{subset.number}"]) for row in rows)
+        for subset in subsets
     }
     records = {_counts(row, sizes): int(row["kanon_records"]) for row in rows}
-    special = {counts: each for counts, each in records.items() if any(counts)}
+    special = {counts: record for counts, record in records.items() if any(counts)}
     return MinimalUniques(by_set, special, _pairs(combinations), sizes)
 
 

@@ -37,12 +37,12 @@ def class_sizes(bins: Sequence[Bin], members: str, k: int | None) -> Chart:
     side = {True: f"below the required k of {k}", False: f"{k} or more"}
     values = [
         {
-            "size": each.label,
-            members: each.count,
-            "share": each.fraction,
-            "k": "no k required" if k is None else side[each.small],
+            "size": bucket.label,
+            members: bucket.count,
+            "share": bucket.fraction,
+            "k": "no k required" if k is None else side[bucket.small],
         }
-        for each in bins
+        for bucket in bins
     ]
     colour = {"value": _BLUE} if k is None else _series("k", [side[True], side[False]], _RED, _BLUE)
     return _chart(
@@ -67,11 +67,11 @@ def risk_curve(
     also `before` it was made."""
     of = {"before": before, "after": points} if before else {"": points}
     values = [
-        {"risk": each.risk, "share": each.share, **({"table": name} if name else {})}
+        {"risk": point.risk, "share": point.share, **({"table": name} if name else {})}
         for name, points_of in of.items()
-        for each in sorted(points_of, key=lambda at: at.risk)
+        for point in sorted(points_of, key=lambda at: at.risk)
     ]
-    least = min(each.risk for points_of in of.values() for each in points_of)
+    least = min(point.risk for points_of in of.values() for point in points_of)
     x = _number(
         "risk",
         scale={"type": "log", "domain": [min(0.01, least), 1], "nice": False},
@@ -92,7 +92,7 @@ def risk_curve(
     }
     bounds = {
         "name": "allowed",
-        "data": {"values": [{"risk": each} for each in thresholds]},
+        "data": {"values": [{"risk": threshold} for threshold in thresholds]},
         "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 2, "color": _RED},
         "encoding": {"x": _number("risk")},
     }
@@ -106,21 +106,21 @@ def risk_curve(
 def known_events(curve: Sequence[CurvePoint]) -> Chart:
     """Share of the people found, by the number of known events, with the intervals of draws."""
     values = [
-        {"known": each.m, "share": each.figures["random"]["share"], "choice": "at random"}
-        | dict(zip(("low", "high"), each.figures["interval"] or (None, None), strict=True))
-        for each in curve
+        {"known": item.m, "share": item.figures["random"]["share"], "choice": "at random"}
+        | dict(zip(("low", "high"), item.figures["interval"] or (None, None), strict=True))
+        for item in curve
     ]
     values += [
-        {"known": each.m, "share": each.figures["worst"]["share"], "choice": "worst choice"}
+        {"known": item.m, "share": item.figures["worst"]["share"], "choice": "worst choice"}
         | {"low": None, "high": None}
-        for each in curve
-        if each.figures["worst"]
+        for item in curve
+        if item.figures["worst"]
     ]
-    places = {"values": sorted({each["known"] for each in values}), "format": "d"}
+    places = {"values": sorted({value["known"] for value in values}), "format": "d"}
     x = _number("known", title="events known", axis=places)
     percent_axis = {"scale": {"domain": [0, 1]}, "axis": {"format": "%", "tickCount": 5}}
     y = _number("share", title="people found", **percent_axis)
-    choices = list(dict.fromkeys(each["choice"] for each in values))
+    choices = list(dict.fromkeys(value["choice"] for value in values))
     colour = _series("choice", choices, *[_BLUE, _RED][: len(choices)])
     line = {
         "mark": {"type": "line", "strokeWidth": 2.5, "point": True},
@@ -146,15 +146,15 @@ def cost_of_k(tradeoff: Tradeoff, chosen: int | None = None) -> Chart:
         curves["optimal"] = tradeoff.optimal.points
     values: list[dict[str, Any]] = [
         {
-            "k": each.k,
-            "lost": each.lost(tradeoff.metric) or 0.0,
-            "suppressed": each.suppressed or 0,
-            "classes": each.classes or 0,
-            "chosen": "chosen" if each.k == chosen and points is tradeoff.points else "other",
+            "k": point.k,
+            "lost": point.lost(tradeoff.metric) or 0.0,
+            "suppressed": point.suppressed or 0,
+            "classes": point.classes or 0,
+            "chosen": "chosen" if point.k == chosen and points is tradeoff.points else "other",
             "algorithm": algorithm,
         }
         for algorithm, points in curves.items()
-        for each in tradeoff.satisfied(points)
+        for point in tradeoff.satisfied(points)
     ]
     metric = tradeoff.metric.replace("_", " ")
     shared = {
@@ -162,7 +162,7 @@ def cost_of_k(tradeoff: Tradeoff, chosen: int | None = None) -> Chart:
             "k",
             title="k",
             scale={"type": "log", "nice": False},
-            axis={"values": sorted({each["k"] for each in values})},
+            axis={"values": sorted({value["k"] for value in values})},
         ),
         "y": _number(
             "lost",
@@ -171,7 +171,7 @@ def cost_of_k(tradeoff: Tradeoff, chosen: int | None = None) -> Chart:
             scale={"zero": True},
         ),
     }
-    several = list(dict.fromkeys(each["algorithm"] for each in values))
+    several = list(dict.fromkeys(value["algorithm"] for value in values))
     line: Chart = {"mark": {"type": "line", "color": _BLUE, "strokeWidth": 2.5}, "encoding": shared}
     if len(several) > 1:
         colour = {"color": _series("algorithm", several[::-1], _GREY, _BLUE)}
@@ -270,7 +270,7 @@ def svg(chart: Mapping[str, Any]) -> str:
     width, height = chart["width"] + _LEFT + _RIGHT, chart["height"] + _TOP + _BOTTOM
     top = _TOP + (_LEGEND if legend else 0)
     bottom = top + chart["height"]
-    layers = [{"data": chart["data"], **each} for each in chart.get("layer", [chart])]
+    layers = [{"data": chart["data"], **item} for item in chart.get("layer", [chart])]
     encoding = layers[0]["encoding"]
     x = _axis("x", layers, encoding["x"], _LEFT, _LEFT + chart["width"])
     y = _axis("y", layers, encoding["y"], bottom, top)
@@ -339,34 +339,34 @@ def _marks(layer: Mapping[str, Any], x: _Axis, y: _Axis) -> Iterator[str]:
     if mark["type"] == "rule" and "y2" in encoding:
         low, high = encoding["y"]["field"], encoding["y2"]["field"]
         strokes = dict(_strokes(mark, colour))
-        for each in values:
-            if each[low] is not None:
-                at, stroke = x.at(each[horizontal]), strokes[each[colour["field"]]]
-                yield _line(at, y.at(each[low]), at, y.at(each[high]), stroke)
+        for value in values:
+            if value[low] is not None:
+                at, stroke = x.at(value[horizontal]), strokes[value[colour["field"]]]
+                yield _line(at, y.at(value[low]), at, y.at(value[high]), stroke)
         return
     if mark["type"] == "rule":
         stroke = _stroke(mark["color"], mark.get("strokeDash"))
-        for each in values:
-            at = x.at(each[horizontal])
+        for value in values:
+            at = x.at(value[horizontal])
             yield _line(at, y.start, at, y.end, stroke)
         return
     vertical = encoding["y"]["field"]
     if mark["type"] == "line":
         for of, style in _strokes(mark, colour):
             places = [
-                (x.at(each[horizontal]), y.at(each[vertical]))
-                for each in values
-                if of is None or each[colour["field"]] == of
+                (x.at(value[horizontal]), y.at(value[vertical]))
+                for value in values
+                if of is None or value[colour["field"]] == of
             ]
             if places:
                 yield f'<path fill="none" {style} d="{_path(places, mark.get("interpolate"))}"/>'
             for across, down in places if mark.get("point") else ():
                 yield f'<circle cx="{_round(across)}" cy="{_round(down)}" r="3" {style}/>'
         return
-    for each in values:
-        size = _chosen(encoding["size"], each) ** 0.5 / 1.8
-        fill, shape = _chosen(colour, each), _chosen(encoding["shape"], each)
-        place = _round(x.at(each[horizontal])), _round(y.at(each[vertical]))
+    for value in values:
+        size = _chosen(encoding["size"], value) ** 0.5 / 1.8
+        fill, shape = _chosen(colour, value), _chosen(encoding["shape"], value)
+        place = _round(x.at(value[horizontal])), _round(y.at(value[vertical]))
         if shape == "circle":
             yield f'<circle cx="{place[0]}" cy="{place[1]}" r="{_round(size)}" fill="{fill}"/>'
         else:

@@ -34,7 +34,7 @@ def page(diff: Diff) -> Iterator[Block]:
     for table in diff.tables:
         yield from _section(table)
     if diff.made:
-        yield Changes("How the release was made", [_release_change(each) for each in diff.made])
+        yield Changes("How the release was made", [_release_change(figure) for figure in diff.made])
     yield Prose([_outcome(diff)], "strong")
     yield Prose([SEVERAL_RELEASES], "flush")
 
@@ -44,7 +44,7 @@ def in_words(diff: Diff) -> Iterator[Block]:
     for table in diff.tables:
         yield Heading([_headline(table)])
         if table.checks:
-            checks = [_without_figures(each, table.table) for each in table.checks]
+            checks = [_without_figures(check, table.table) for check in table.checks]
             yield Verdicts(checks, are_changes=True)
     yield Prose([_outcome(diff)], "strong")
     yield Prose([SEVERAL_RELEASES], "flush")
@@ -59,19 +59,19 @@ def _section(table: TableDiff) -> Iterator[Block]:
         yield Changes("", numbers)
     if table.checks:
         checks = (
-            Verdict(_check_word(each), models.title(each.check), *_check_text(each, table))
-            for each in table.checks
+            Verdict(_check_word(item), models.title(item.check), *_check_text(item, table))
+            for item in table.checks
         )
         yield Verdicts([*checks], are_changes=True)
 
 
 def _names(table: TableDiff) -> str:
-    names = dict.fromkeys(each.name for each in (table.old, table.new) if each)
+    names = dict.fromkeys(item.name for item in (table.old, table.new) if item)
     return " → ".join(printable(name) for name in names)
 
 
 def _headline(table: TableDiff) -> str:
-    statuses = dict.fromkeys(STATUS_WORDS[each.status] for each in (table.old, table.new) if each)
+    statuses = dict.fromkeys(STATUS_WORDS[item.status] for item in (table.old, table.new) if item)
     if table.presence == "in_both":
         return f"{_names(table)} · {' → '.join(statuses)}"
     return f"{_names(table)} · {table.presence} · {' '.join(statuses)}"
@@ -103,11 +103,11 @@ def _notes(table: TableDiff) -> Iterator[str]:
 def _numbers(table: TableDiff) -> list[Change]:
     """Changed figures of summary and risks; records, classes and k are always included."""
     summary = [
-        Change(figure_name(each.name), *_old_and_new(each, _text, "{}, {share}"), _word(each))
-        for each in table.summary
-        if each.change != "same" or each.name in _ALWAYS_SHOWN
+        Change(figure_name(figure.name), *_old_and_new(figure, _text, "{}, {share}"), _word(figure))
+        for figure in table.summary
+        if figure.change != "same" or figure.name in _ALWAYS_SHOWN
     ]
-    return [*summary, *(_risk(each) for each in table.risks if each.change != "same")]
+    return [*summary, *(_risk(risk) for risk in table.risks if risk.change != "same")]
 
 
 def _risk(figure: Figure) -> Change:
@@ -155,15 +155,17 @@ def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
         achieved = f"{new.word}: {new.achieved}"
     else:
         achieved = f"{old.word}: {old.achieved} → {new.word}: {new.achieved}"
-    counts = [each for each in check.figures if each.change != "same" and each.name != "achieved"]
+    counts = [
+        figure for figure in check.figures if figure.change != "same" and figure.name != "achieved"
+    ]
     return achieved, "; ".join(
-        f"{figure_name(each.name)} {_values_before_and_after(each)}" for each in counts
+        f"{figure_name(count.name)} {_values_before_and_after(count)}" for count in counts
     )
 
 
 def _without_figures(check: CheckDiff, table: TableResult) -> Verdict:
     verdicts = [
-        STATUS_WORDS[models.verdict_status(each)] for each in (check.old, check.new) if each
+        STATUS_WORDS[models.verdict_status(item)] for item in (check.old, check.new) if item
     ]
     verdict_words = " → ".join(dict.fromkeys(verdicts))
     title = models.title(check_for_outsiders(check.check, table))
@@ -227,7 +229,7 @@ def _outcome(diff: Diff) -> str:
 
 def _only_new_ones_fail(table: TableDiff) -> bool:
     """Whether only newly added checks got worse."""
-    former = {each.change for each in (*table.summary, *table.risks)}
+    former = {figure.change for figure in (*table.summary, *table.risks)}
     former |= {check.change for check in table.checks if check.presence == "in_both"}
     appeared = {check.change for check in table.checks if check.presence == "appeared"}
     return table.presence == "in_both" and "worse" not in former and "worse" in appeared

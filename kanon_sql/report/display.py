@@ -40,7 +40,7 @@ class Displayed:
     def _in_a_line(self) -> str:
         """The status of the result and of each table, for its repr."""
         result: Any = self
-        tables = [f"{each.name} {each.status}" for each in result.tables]
+        tables = [f"{table.name} {table.status}" for table in result.tables]
         return f"{result.status}: {', '.join(tables) or 'no table'}"
 
     def __repr__(self) -> str:

@@ -70,16 +70,16 @@ def _of_search(search: ExpectedSearch) -> Iterator[str]:
     masks, longest = "", "values have" if len(search.masked) > 1 else "value has"
     if search.masked:
         several = [
-            each + _EXAMPLE_LENGTH * (name in search.masked)
-            for name, each in search.heights.items()
+            height + _EXAMPLE_LENGTH * (name in search.masked)
+            for name, height in search.heights.items()
         ]
-        many = math.prod(each + 1 for each in several) if search.at_once else sum(several)
+        many = math.prod(number + 1 for number in several) if search.at_once else sum(several)
         names = " and ".join(map(printable, sorted(search.masked)))
         masks = f" for each level of {names}" if search.at_once else _STEPS_FOR_MASKS
         masks += f", so {many:,} if the longest {longest} {_EXAMPLE_LENGTH} characters"
     if search.at_once:
-        unmasked = [each for name, each in search.heights.items() if name not in search.masked]
-        choices = plural(math.prod(each + 1 for each in unmasked), "choice")
+        unmasked = [height for name, height in search.heights.items() if name not in search.masked]
+        choices = plural(math.prod(number + 1 for number in unmasked), "choice")
         yield f"{choices} of levels{masks}: {heights}."
         yield (
             f"A statement evaluates {search.at_once} of them at most; most choices are ruled out "

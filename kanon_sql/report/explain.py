@@ -79,10 +79,10 @@ def explained(name: str | None) -> str:
     """
     if name is None:
         return overview()
-    pages = {_folded_name(each.title): name for name, each in (ALL_MODELS | METRICS).items()}
-    pages |= {_folded_name(each): each for each in (*ALL_MODELS, *METRICS, DBT, *guide_names())}
+    pages = {_folded_name(model.title): name for name, model in (ALL_MODELS | METRICS).items()}
+    pages |= {_folded_name(model): model for model in (*ALL_MODELS, *METRICS, DBT, *guide_names())}
     key = _folded_name(name)
-    without_underscores = {each.replace("_", ""): page_name for each, page_name in pages.items()}
+    without_underscores = {text.replace("_", ""): page_name for text, page_name in pages.items()}
     page_name = pages.get(key) or pages.get(_folded_name(_synonyms().get(key, "")))
     page_name = page_name or without_underscores.get(key.replace("_", ""))
     if page_name is None:
@@ -114,8 +114,8 @@ def _folded_name(name: str) -> str:
     ('alpha_k_anonymity', 'cramers_v')
     """
     letters = unicodedata.normalize("NFKD", name.casefold().replace("'", "").replace("\u2019", ""))
-    spelled = "".join(f" {_GREEK[each]} " if each in _GREEK else each for each in letters)
-    base_letters = "".join(each for each in spelled if not unicodedata.combining(each))
+    spelled = "".join(f" {_GREEK[letter]} " if letter in _GREEK else letter for letter in letters)
+    base_letters = "".join(text for text in spelled if not unicodedata.combining(text))
     return "_".join(re.findall(r"[a-z0-9]+", base_letters))
 
 

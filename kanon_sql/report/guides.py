@@ -117,7 +117,7 @@ _ITEM = re.compile(r"(?P<mark>-|\d+\.) +(?P<text>.*)")
 def guide_names() -> tuple[str, ...]:
     """The names of all guides, sorted."""
     folder = files("kanon_sql.report").joinpath("pages")
-    names = (each.name for each in folder.iterdir())
+    names = (path.name for path in folder.iterdir())
     guides = {name.removesuffix(".md") for name in names if name.endswith(".md")}
     return tuple(sorted(guides - {INDEX}))
 

@@ -101,7 +101,7 @@ def _text(value: Any, *, is_code: bool = False) -> Markup:
         return value
     shown = "\n\t" + KEPT_TOGETHER if is_code else KEPT_TOGETHER
     text = "".join(
-        each if each.isprintable() or each in shown else repr(each)[1:-1] for each in str(value)
+        text if text.isprintable() or text in shown else repr(text)[1:-1] for text in str(value)
     )
     if not is_code:
         text = " ".join(_shortened(word) for word in text.split(" "))
@@ -144,6 +144,6 @@ def _with_bar(cell: str) -> Markup:
     blocks = cell[len(words) :]
     if not blocks:
         return _text(cell)
-    width = sum(BLOCKS.index(each) + 1 for each in blocks) / len(BLOCKS) * _BLOCK_WIDTH
+    width = sum(BLOCKS.index(block) + 1 for block in blocks) / len(BLOCKS) * _BLOCK_WIDTH
     bar = Markup('<span class="bar inline" style="width:{}em"></span>').format(f"{width:.2f}")
     return _text(words) + bar

@@ -52,14 +52,14 @@ def _texts(block: Block) -> Iterator[str]:
             yield above + _PROSE.get(style, "{}").format(escaped(" ".join(sentences)))
         case Points(sentences, style):
             point, between = _POINTS[style]
-            yield between.join(point.format(escaped(each)) for each in sentences)
+            yield between.join(point.format(escaped(sentence)) for sentence in sentences)
         case Facts(facts, style):
             fact, between = _FACTS[style]
             yield between.join(fact.format(*_cells(term, text or _BLANK)) for term, text in facts)
         case Verdicts(checks, are_changes):
             verdict_rows = (
-                [_marked(each.word), *_cells(each.title, each.achieved, each.extent)]
-                for each in checks
+                [_marked(check.word), *_cells(check.title, check.achieved, check.extent)]
+                for check in checks
             )
             yield _table(
                 ["", "check", "found", "figures" if are_changes else "reach"], verdict_rows
@@ -67,7 +67,7 @@ def _texts(block: Block) -> Iterator[str]:
         case Changes(title, figures):
             if title:
                 yield f"{escaped(title)}:"
-            changes = ([*_cells(*each[:3]), _marked(each.word)] for each in figures)
+            changes = ([*_cells(*figure[:3]), _marked(figure.word)] for figure in figures)
             yield _table(["", "old", "new", ""], changes)
         case Grid(title, header, _, below):
             if title:
@@ -77,7 +77,7 @@ def _texts(block: Block) -> Iterator[str]:
             if below:
                 yield escaped(below)
         case Bars(_, header, bins):
-            counts = ([each.label, numbers.number(each.count), each.share] for each in bins)
+            counts = ([bucket.label, numbers.number(bucket.count), bucket.share] for bucket in bins)
             yield _table(header, counts, words=0)
         case Values(warning, lists):
             yield f"> **{escaped(warning)}**"

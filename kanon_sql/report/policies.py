@@ -19,19 +19,19 @@ READ_BY = {"owner": "read from the owner", "secondary": "read in somebody else's
 def overview(listed: Sequence[Policy]) -> str:
     """A paragraph on each policy: identifier, issuer, version, status, and how it was read."""
     lines = ["The policies that are known by name. kanon-sql policy ID prints one.", ""]
-    for each in listed:
-        lines += folded(f"{each.policy}: {_rules(each)}", "  ", "      ")
-        lines += folded(f"{each.issuer}; {each.version}", "      ")
-        lines += [f"      {each.status}, {_read(each.read.by, each.read.date)}", ""]
+    for item in listed:
+        lines += folded(f"{item.policy}: {_rules(item)}", "  ", "      ")
+        lines += folded(f"{item.issuer}; {item.version}", "      ")
+        lines += [f"      {item.status}, {_read(item.read.by, item.read.date)}", ""]
     return "\n".join([*lines, *folded(sentence("about_policies"), "")])
 
 
 def rows() -> str:
     """A row of the page on thresholds for each shipped policy."""
     return "".join(
-        f"| {name} | {each.issuer} | {_rules(each)} | {each.status} | "
-        f"{_read(each.read.by, each.read.date)} |\n"
-        for name, each in policies().items()
+        f"| {name} | {policy.issuer} | {_rules(policy)} | {policy.status} | "
+        f"{_read(policy.read.by, policy.read.date)} |\n"
+        for name, policy in policies().items()
     )
 
 
@@ -52,13 +52,13 @@ def page(policy: Policy) -> str:
         on_page = f", page {quote.page}" if quote.page else ""
         lines += ["", f"    {quote.about}{on_page}"]
         lines += [
-            each
+            text
             for line in quote.text.strip().splitlines()
-            for each in folded(line.strip(), "      ")
+            for text in folded(line.strip(), "      ")
         ]
     lines += ["", f"  What is checked, of {policy.concerns}", ""]
-    lines += [f"    {rule(each.name(), each.parameters)}" for each in policy.checks]
-    lines += [f"    {each}: no number is given; name yours" for each in policy.wanted]
+    lines += [f"    {rule(check.name(), check.parameters)}" for check in policy.checks]
+    lines += [f"    {text}: no number is given; name yours" for text in policy.wanted]
     if policy.confidential:
         hidden = ", ".join(policy.confidential)
         lines += folded(f"Confidential, and hidden from an external audience: {hidden}", "    ")
@@ -67,7 +67,7 @@ def page(policy: Policy) -> str:
     if policy.asks_a_person:
         lines += ["", "  What it asks a person", ""]
         lines += [
-            line for each in policy.asks_a_person for line in folded(each, "    - ", "      ")
+            line for text in policy.asks_a_person for line in folded(text, "    - ", "      ")
         ]
     return "\n".join([*lines, "", *folded(sentence("about_policies"), "  ")])
 
@@ -89,14 +89,14 @@ def rule(model: str, parameters: Mapping[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, list | tuple):
-        between = ", " if any(isinstance(each, list | tuple) for each in value) else ","
+        between = ", " if any(isinstance(item, list | tuple) for item in value) else ","
         return f"[{between.join(map(_value, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _rules(policy: Policy) -> str:
     return ", ".join(
-        [*(rule(each.name(), each.parameters) for each in policy.checks), *policy.wanted]
+        [*(rule(check.name(), check.parameters) for check in policy.checks), *policy.wanted]
     )
 
 
@@ -110,7 +110,7 @@ def outcomes(table: TableResult) -> Iterator[Block]:
         yield from _outcome(policy)
         if policy.asks_a_person:
             yield Prose([f"{policy.id} also asks a person:"])
-            yield Points([printable(each) for each in policy.asks_a_person])
+            yield Points([printable(text) for text in policy.asks_a_person])
 
 
 def to_sign(policy: PolicyOutcome) -> Iterator[Block]:
@@ -123,7 +123,7 @@ def to_sign(policy: PolicyOutcome) -> Iterator[Block]:
         ("How it was read", _read(policy.read["by"], policy.read.get("date"))),
     ]
     facts += [
-        (f"On {each['about']}", printable(on_one_line(each["text"]))) for each in policy.quotes
+        (f"On {quote['about']}", printable(on_one_line(quote["text"]))) for quote in policy.quotes
     ]
     if policy.reading:
         facts.append(("Reading", printable(on_one_line(policy.reading))))
@@ -131,7 +131,7 @@ def to_sign(policy: PolicyOutcome) -> Iterator[Block]:
     yield from _outcome(policy)
     if policy.asks_a_person:
         yield Prose(["Answered by a person:"])
-        yield Facts([(printable(each), None) for each in policy.asks_a_person])
+        yield Facts([(printable(text), None) for text in policy.asks_a_person])
 
 
 def _outcome(policy: PolicyOutcome) -> Iterator[Block]:
@@ -143,7 +143,7 @@ def _outcome(policy: PolicyOutcome) -> Iterator[Block]:
     yield Prose([outcome, *([sentence("policy_for_cells")] if policy.for_cells else [])])
     if policy.not_asked:
         yield Prose(["Not checked here:"])
-        yield Points([unchecked_rule(each) for each in policy.not_asked])
+        yield Points([unchecked_rule(entry) for entry in policy.not_asked])
 
 
 def unchecked_rule(rule_of: Mapping[str, Any]) -> str:

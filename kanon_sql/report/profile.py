@@ -71,12 +71,12 @@ def _known_events(table: TableProfile) -> Iterator[Block]:
     if curve is None:
         return
     points = [
-        events.CurvePoint(each.m, curve.k, curve.times, each.to_dict()) for each in curve.points
+        events.CurvePoint(point.m, curve.k, curve.times, point.to_dict()) for point in curve.points
     ]
     people = table.summary.people or 0
     yield curve_grid(points, people)
     sentences = [*events.worst_case(points, people), events.advice(table.events)]
-    yield Prose([each for each in sentences if each])
+    yield Prose([sentence for sentence in sentences if sentence])
 
 
 def headline(table: TableProfile) -> list[str]:
@@ -151,12 +151,12 @@ def _without(table: TableProfile) -> Grid:
         named_row("left out", "would leave", "share", f"in its outer 1{KEPT_TOGETHER}%"),
         [
             named_row(
-                printable(each.column),
-                number(each.records_leaving),
-                short_share(each.records_leaving, below),
-                short_percent(each.share_in_outer_percent),
+                printable(qi.column),
+                number(qi.records_leaving),
+                short_share(qi.records_leaving, below),
+                short_percent(qi.share_in_outer_percent),
             )
-            for each in table.without
+            for qi in table.without
             if below
         ],
         spacious=True,
@@ -164,18 +164,18 @@ def _without(table: TableProfile) -> Grid:
 
 
 def _elimination(table: TableProfile) -> Grid:
-    ruled_out = max((len(each.confidence) for each in table.elimination), default=1)
+    ruled_out = max((len(elimination.confidence) for elimination in table.elimination), default=1)
     return Grid(
         "How certain a sensitive value is in the worst class, after ruling out its most frequent "
         "other values:",
         named_row("ruled out", *(str(place) for place in range(ruled_out)), "certain after"),
         [
             named_row(
-                printable(each.sensitive),
-                *map(short_percent, each.confidence),
-                number_or_none(each.eliminations_to_certainty),
+                printable(elimination.sensitive),
+                *map(short_percent, elimination.confidence),
+                number_or_none(elimination.eliminations_to_certainty),
             )
-            for each in table.elimination
+            for elimination in table.elimination
         ],
         spacious=True,
     )
@@ -286,7 +286,7 @@ def column_blocks(table: TableProfile) -> Iterator[Block]:
     yield Grid(
         f"Each column by itself. Unique: {members(table)} whose value occurs only once:",
         GridRow(("column", "looks like"), ("values", "NULL", "unique")),
-        [_column(each, table) for each in in_order[:MOST_COLUMNS]],
+        [_column(column, table) for column in in_order[:MOST_COLUMNS]],
         below=_remainder(len(in_order) - MOST_COLUMNS, "column"),
         spacious=True,
     )
@@ -316,13 +316,13 @@ def _added_grid(
     heads = ("newly unique", "share", "distinction", "separation")
     rows = [
         named_row(
-            printable(each.column),
-            number(each.adds or 0),
-            short_share(each.adds or 0, table.summary.members or 0),
-            short_percent(each.distinction),
-            short_percent(each.separation),
+            printable(qi.column),
+            number(qi.adds or 0),
+            short_share(qi.adds or 0, table.summary.members or 0),
+            short_percent(qi.distinction),
+            short_percent(qi.separation),
         )
-        for each in columns
+        for qi in columns
     ]
     return Grid(title, named_row("column", *heads), rows, below, spacious=True)
 
@@ -361,9 +361,9 @@ def _column_text(column: ColumnProfile) -> str:
 
 def _in_words(table: TableProfile, ranked: Sequence[ColumnProfile]) -> Iterator[str]:
     first = ranked[:BEST_OF]
-    unique = sum(each.adds or 0 for each in first)
+    unique = sum(column.adds or 0 for column in first)
     if len(first) > 1 and len(ranked) > len(first):
-        yield (f"By {listed([each.column for each in first])} together {_unique(unique, table)}.")
+        yield (f"By {listed([qi.column for qi in first])} together {_unique(unique, table)}.")
     in_all = table.together
     if in_all is not None and len(in_all.columns) > 1:
         candidates = len(in_all.columns)
@@ -398,22 +398,24 @@ def subset_blocks(table: TableProfile) -> Iterator[Block]:
     if not subsets:
         return
     k = number(table.k_threshold)
-    sizes = sorted({len(each.columns) for each in subsets})
-    worst = [_worst([each for each in subsets if len(each.columns) == size]) for size in sizes]
+    sizes = sorted({len(subset.columns) for subset in subsets})
+    worst = [
+        _worst([subset for subset in subsets if len(subset.columns) == size]) for size in sizes
+    ]
     # The stable sort keeps the declared order among equals.
-    shown = sorted(chain(*worst), key=lambda each: each.violating_records, reverse=True)
+    shown = sorted(chain(*worst), key=lambda subset: subset.violating_records, reverse=True)
     yield Grid(
         f"Sets of at most {counted(sizes[-1], 'column')}, by their records in classes below {k}:",
         named_row("columns", f"below {k}", "share", "unique", "k"),
         [
             named_row(
-                listed(each.columns),
-                number(each.violating_records),
-                short_share(each.violating_records, table.summary.records or 0),
-                short_share(each.uniques, table.summary.members or 0),
-                number(each.k),
+                listed(subset.columns),
+                number(subset.violating_records),
+                short_share(subset.violating_records, table.summary.records or 0),
+                short_share(subset.uniques, table.summary.members or 0),
+                number(subset.k),
             )
-            for each in shown
+            for subset in shown
         ],
         below=_remainder(len(subsets) - len(shown), "set"),
         spacious=True,
@@ -422,16 +424,16 @@ def subset_blocks(table: TableProfile) -> Iterator[Block]:
     if keys:
         yield Prose(
             [
-                f"{listed(each.columns)}: {'a key' if len(each.columns) == 1 else 'a key together'}"
+                f"{listed(key.columns)}: {'a key' if len(key.columns) == 1 else 'a key together'}"
                 ", with as many classes as all columns."
-                for each in keys[:MOST_OF_A_SIZE]
+                for key in keys[:MOST_OF_A_SIZE]
             ]
         )
 
 
 def _worst(sets: Sequence[SubsetProfile]) -> list[SubsetProfile]:
     """The worst sets of one size; if none has a small class, the first."""
-    bad = [each for each in sets if each.violating_records]
+    bad = [subset for subset in sets if subset.violating_records]
     return list(bad or sets[:1])[:MOST_OF_A_SIZE]
 
 
@@ -442,15 +444,15 @@ def _remainder(left: int, noun: str) -> str:
 def _least_keys(subsets: Sequence[SubsetProfile]) -> list[SubsetProfile]:
     """The minimal keys, without the set of all columns and without keys of a single class."""
     keys = sorted(
-        (each for each in subsets if each.key and each.classes > 1),
-        key=lambda each: len(each.columns),
+        (subset for subset in subsets if subset.key and subset.classes > 1),
+        key=lambda subset: len(subset.columns),
     )
-    in_all = {name for each in subsets for name in each.columns}
+    in_all = {name for subset in subsets for name in subset.columns}
     least: list[SubsetProfile] = []
     for key in keys:
-        if not any(set(each.columns) <= set(key.columns) for each in least):
+        if not any(set(subset.columns) <= set(key.columns) for subset in least):
             least.append(key)
-    return [each for each in least if len(each.columns) < len(in_all)]
+    return [subset for subset in least if len(subset.columns) < len(in_all)]
 
 
 def special_unique_blocks(table: TableProfile) -> Iterator[Block]:
@@ -466,15 +468,17 @@ def special_unique_blocks(table: TableProfile) -> Iterator[Block]:
             named_row("columns in the set", "minimal sample uniques", "each scores"),
             [
                 named_row(
-                    number(each.size),
-                    number(each.minimal_sample_uniques),
-                    f"{number(len(uniques.columns) - each.size)}!",
+                    number(item.size),
+                    number(item.minimal_sample_uniques),
+                    f"{number(len(uniques.columns) - item.size)}!",
                 )
-                for each in uniques.by_size
+                for item in uniques.by_size
             ],
             spacious=True,
         )
-        shares = sorted(uniques.contributions.items(), key=lambda each: -(each[1] or 0))
+        shares = sorted(
+            uniques.contributions.items(), key=lambda contribution: -(contribution[1] or 0)
+        )
         yield Grid(
             "Columns that make records special, by their share of all scores:",
             GridRow(("column", ""), ("share",)),

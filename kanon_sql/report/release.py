@@ -64,7 +64,7 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
 def brief(result: ReleaseFindings) -> Iterator[Block]:
     """The verdict of a release and its cost, without the tables of `page`."""
     [table] = result.tables
-    yield from _opening(result, (_shortened(*each) for each in _compared_checks(result)))
+    yield from _opening(result, (_shortened(*check) for check in _compared_checks(result)))
     if not tables.unanswered(table):
         if result.anonymization.minimal_nodes is not None:
             yield minimal_nodes(result.anonymization.minimal_nodes)
@@ -129,10 +129,10 @@ def finer_levels(result: ReleaseFindings) -> Iterator[str]:
     hierarchies = [f"{name}={builder}" for name, builder in builders.items()]
     if hierarchies:
         options = " ".join(
-            f"--hierarchy {each}"
-            if each.isascii() and " " not in each
-            else f"--hierarchy '{printable(each)}'"
-            for each in hierarchies
+            f"--hierarchy {hierarchy}"
+            if hierarchy.isascii() and " " not in hierarchy
+            else f"--hierarchy '{printable(hierarchy)}'"
+            for hierarchy in hierarchies
         )
         yield (
             f"{listed(list(builders))} {'has' if len(hierarchies) == 1 else 'have'} no level but "
@@ -179,13 +179,13 @@ def other_metrics(result: ReleaseFindings) -> str:
         "non_uniform_entropy": f"{short_percent(metrics.non_uniform_entropy)}{in_bits}",
         "discernibility": number_or_none(metrics.discernibility),
     }
-    each = ", ".join(f"{METRICS[name].title.lower()} {value}" for name, value in losses.items())
+    values = ", ".join(f"{METRICS[name].title.lower()} {value}" for name, value in losses.items())
     weighted = (
         ""
         if metrics.loss_weighted is None
         else f"Loss by the weights: {short_percent(metrics.loss_weighted)}. "
     )
-    return f"{weighted}Lost by other measures: {each}. kanon-sql explain says what each means."
+    return f"{weighted}Lost by other measures: {values}. kanon-sql explain says what each means."
 
 
 def verdicts(result: ReleaseFindings) -> Iterator[Verdict]:
@@ -200,9 +200,9 @@ def _compared_checks(result: ReleaseFindings) -> Iterator[tuple[CheckResult, Ver
     original = replace(table, summary=before.summary)
     for check in table.checks:
         same = (
-            f"before: {phrases(each, original).achieved}"
-            for each in before.checks
-            if (each.model, each.parameters) == (check.model, check.parameters)
+            f"before: {phrases(item, original).achieved}"
+            for item in before.checks
+            if (item.model, item.parameters) == (check.model, check.parameters)
         )
         yield check, models.verdict(check, table), next(same, "")
 
@@ -443,13 +443,13 @@ def minimal_nodes(nodes: tuple[MinimalNode, ...]) -> Grid:
         named_row("levels", "lost", "precision", "suppressed", "classes"),
         tuple(
             named_row(
-                levels_in_words(each),
-                short_percent(each.metrics.loss),
-                short_percent(each.metrics.precision),
-                number(each.suppressed),
-                number(each.classes),
+                levels_in_words(node),
+                short_percent(node.metrics.loss),
+                short_percent(node.metrics.precision),
+                number(node.suppressed),
+                number(node.classes),
             )
-            for each in nodes
+            for node in nodes
         ),
     )
 
@@ -525,15 +525,15 @@ def comparison_of_algorithms(anonymization: Anonymization) -> Grid:
         GridRow(("algorithm", ""), ("lost", "suppressed", "classes", "seconds")),
         tuple(
             GridRow(
-                (each.algorithm, "holds" if each.holds else "no release"),
+                (comparison.algorithm, "holds" if comparison.holds else "no release"),
                 (
-                    short_percent(each.loss),
-                    number_or_none(each.suppressed),
-                    number_or_none(each.classes),
-                    tenths(each.seconds or None),
+                    short_percent(comparison.loss),
+                    number_or_none(comparison.suppressed),
+                    number_or_none(comparison.classes),
+                    tenths(comparison.seconds or None),
                 ),
             )
-            for each in anonymization.compared
+            for comparison in anonymization.compared
         ),
     )
 
@@ -648,7 +648,7 @@ def _other_levels(recoded: Recoded, anonymization: Anonymization) -> Iterator[st
         )
     elif other is None and not anonymization.reached_top and anonymization.metrics.loss is not None:
         yield "--algorithm optimal finds what one level for each column would lose."
-    if any(len(each) > 1 for each in recoded.levels_by_records.values()):
+    if any(len(level) > 1 for level in recoded.levels_by_records.values()):
         yield sentence("mixed_levels")
 
 
@@ -683,10 +683,10 @@ def associations(anonymization: Anonymization) -> Grid:
         GridRow(("quasi-identifier", "sensitive"), ("before", "after")),
         tuple(
             GridRow(
-                (printable(each.quasi_identifier), printable(each.sensitive)),
-                (_hundredths(each.before), _hundredths(each.after)),
+                (printable(association.quasi_identifier), printable(association.sensitive)),
+                (_hundredths(association.before), _hundredths(association.after)),
             )
-            for each in anonymization.associations
+            for association in anonymization.associations
         ),
     )
 

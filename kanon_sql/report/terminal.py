@@ -260,7 +260,7 @@ def _lines(block: Block, width: int) -> Iterable[Line]:
             return _prose(block, width)
         case Points(sentences, style):
             mark, colour = _MARKS[style]
-            points = (f"{mark}{each}" for each in sentences)
+            points = (f"{mark}{sentence}" for sentence in sentences)
             return _folded(points, prose, rest=" " * len(mark), style=colour)
         case Facts(facts, style):
             return _facts(facts, prose) if style == "fact" else _limits(facts, prose)
@@ -348,36 +348,39 @@ def _verdicts(verdicts: Verdicts, width: int) -> Iterator[Line]:
 def _bars(bars: Bars, width: int) -> Iterator[Line]:
     """One line per bin: label, bar, count, share."""
     bins = bars.bins
-    labels = max(7, *(len(each.label) for each in bins))
-    counts = max(len(numbers.number(each.count)) for each in bins)
-    shares = max(len(each.share) for each in bins)
-    notes = max(len(each.note) for each in bins)
+    labels = max(7, *(len(bucket.label) for bucket in bins))
+    counts = max(len(numbers.number(bucket.count)) for bucket in bins)
+    shares = max(len(bucket.share) for bucket in bins)
+    notes = max(len(bucket.note) for bucket in bins)
     room = width - len(INDENT) - labels - 2 - 3 - counts - 3 - shares - (3 + notes if notes else 0)
     longest = max(8, min(_WIDEST_BAR, room))
-    most = max(each.fraction for each in bins)
+    most = max(bucket.fraction for bucket in bins)
     yield (StyledText(f"{INDENT}{bars.title}"),)
-    for each in bins:
-        figures = f"   {numbers.number(each.count):>{counts}}   {each.share:>{shares}}"
+    for bucket in bins:
+        figures = f"   {numbers.number(bucket.count):>{counts}}   {bucket.share:>{shares}}"
         yield (
-            StyledText(f"{INDENT}{each.label:>{labels}}  "),
+            StyledText(f"{INDENT}{bucket.label:>{labels}}  "),
             StyledText(
-                f"{numbers.bar(each.fraction / most, longest):<{longest}}",
-                "red" if each.small else "cyan",
+                f"{numbers.bar(bucket.fraction / most, longest):<{longest}}",
+                "red" if bucket.small else "cyan",
             ),
-            StyledText(f"{figures}   {each.note}" if each.note else figures),
+            StyledText(f"{figures}   {bucket.note}" if bucket.note else figures),
         )
 
 
 def _changes(changes: Changes) -> Iterator[Line]:
     figures = changes.figures
-    names = widest([changes.title, *(each.name for each in figures)])
-    old = widest(["old", *(each.old for each in figures)])
-    new = widest(["new", *(each.new for each in figures)])
+    names = widest([changes.title, *(figure.name for figure in figures)])
+    old = widest(["old", *(figure.old for figure in figures)])
+    new = widest(["new", *(figure.new for figure in figures)])
     title = padded(changes.title, names)
     yield (StyledText(f"{INDENT}{title}   {'old':>{old}}   {'new':>{new}}", "dim"),)
-    for each in figures:
-        cells = f"{padded(each.name, names)}   {each.old:>{old}}   {each.new:>{new}}"
-        yield (StyledText(f"{INDENT}{cells}   "), StyledText(each.word, _STYLES.get(each.word, "")))
+    for figure in figures:
+        cells = f"{padded(figure.name, names)}   {figure.old:>{old}}   {figure.new:>{new}}"
+        yield (
+            StyledText(f"{INDENT}{cells}   "),
+            StyledText(figure.word, _STYLES.get(figure.word, "")),
+        )
 
 
 def _values(values: Values, width: int) -> list[Line]:

@@ -62,14 +62,14 @@ def page(tradeoff: Tradeoff, command: Callable[..., str] | None = None) -> Itera
     yield Prose(
         [*_remarks(tradeoff), _proof(tradeoff), "Which k to choose: kanon-sql explain thresholds."]
     )
-    if any(each.metrics for each in tradeoff.points):
+    if any(point.metrics for point in tradeoff.points):
         yield from _next(tradeoff, command)
     yield Prose([f"{tradeoff.seconds:.1f} s · {tradeoff.engine}"], "footer")
 
 
 def _costs(tradeoff: Tradeoff, points: Sequence[Point], above: str = "") -> Grid:
-    values = {each.k: _cost(tradeoff, each) for each in points}
-    most = max([each for each in values.values() if each is not None], default=0.0)
+    values = {point.k: _cost(tradeoff, point) for point in points}
+    most = max([value for value in values.values() if value is not None], default=0.0)
     scale = 1.0 if tradeoff.are_shares else most
     return Grid(
         above,
@@ -79,28 +79,28 @@ def _costs(tradeoff: Tradeoff, points: Sequence[Point], above: str = "") -> Grid
         ),
         tuple(
             GridRow(
-                (f"{each.k:>4}", _bar(values[each.k], scale)),
+                (f"{point.k:>4}", _bar(values[point.k], scale)),
                 (
-                    _loss_text(values[each.k], in_shares=tradeoff.are_shares),
-                    number_or_none(each.suppressed),
+                    _loss_text(values[point.k], in_shares=tradeoff.are_shares),
+                    number_or_none(point.suppressed),
                     short_percent(
-                        None if each.suppressed is None else each.suppressed / tradeoff.records
+                        None if point.suppressed is None else point.suppressed / tradeoff.records
                     ),
-                    number_or_none(each.classes),
+                    number_or_none(point.classes),
                 ),
             )
-            for each in points
+            for point in points
         ),
     )
 
 
 def _levels(points: Sequence[Point]) -> Grid:
     rows, before = [], None
-    for each in points:
-        words = _levels_in_words(each)
-        precision = short_percent(each.metrics.precision if each.metrics else None)
+    for point in points:
+        words = _levels_in_words(point)
+        precision = short_percent(point.metrics.precision if point.metrics else None)
         rows.append(
-            GridRow((f"{each.k:>4}", "the same" if words == before else words), (precision,))
+            GridRow((f"{point.k:>4}", "the same" if words == before else words), (precision,))
         )
         before = words
     return Grid("At these levels:", GridRow(("   k", "levels"), ("precision",)), tuple(rows))
@@ -159,7 +159,7 @@ def _remarks(tradeoff: Tradeoff) -> Iterator[str]:
 
 
 def _proof(tradeoff: Tradeoff) -> str:
-    if not any(each.metrics for each in tradeoff.points):
+    if not any(point.metrics for point in tradeoff.points):
         return (
             "No levels meet the checks. Allow more suppression (--max-suppressed), or let the "
             "levels of each quasi-identifier end with suppress."
@@ -193,14 +193,14 @@ def _next(tradeoff: Tradeoff, command: Callable[..., str] | None) -> Iterator[Bl
 def _before_the_jump(tradeoff: Tradeoff) -> tuple[int, str]:
     """The k after which the loss rises most, with the reason in words."""
     # Where no column can lose anything, as where each has a single value, no loss is defined.
-    costs = [(each.k, _cost(tradeoff, each) or 0.0) for each in tradeoff.points if each.metrics]
+    costs = [(point.k, _cost(tradeoff, point) or 0.0) for point in tradeoff.points if point.metrics]
     rises = [(after - before, k) for (k, before), (_, after) in pairwise(costs)]
     most, k = max(rises, default=(0.0, 0), key=lambda rise: rise[0])
     if most <= 0:
         return costs[-1][0], "" if len(costs) == 1 else "No k costs more than a smaller one."
-    place = [each for each, _ in costs].index(k)
+    place = [number for number, _ in costs].index(k)
     (_, before), (larger, after) = costs[place : place + 2]
     from_to = " to ".join(
-        _loss_text(each, in_shares=tradeoff.are_shares) for each in (before, after)
+        _loss_text(number, in_shares=tradeoff.are_shares) for number in (before, after)
     )
     return k, f"The loss jumps most after k = {k}: from {from_to} at k = {number(larger)}."

@@ -104,7 +104,7 @@ class Baseline:
         missing = self._missing(result.tables)
         if tables and missing:
             reported = next(
-                (n for n, each in enumerate(tables) if each.status not in _UNANSWERED), 0
+                (n for n, table in enumerate(tables) if table.status not in _UNANSWERED), 0
             )
             tables[reported] = replace(
                 tables[reported], warnings=(*tables[reported].warnings, missing)
@@ -131,7 +131,7 @@ class Baseline:
             unknown = Rows(replace(check, accepted=False) for check in table.checks)
             return replace(table, checks=unknown, warnings=(*table.warnings, warning))
         compared = table_diff(accepted, table, by)
-        checks = Rows(_judged(each, compared) for each in compared.checks if each.new)
+        checks = Rows(_judged(check, compared) for check in compared.checks if check.new)
         return replace(
             table,
             checks=checks,
@@ -146,9 +146,9 @@ class Baseline:
 
     def _why_unknown(self, table: TableResult) -> str:
         """Why nothing is accepted for a table that the baseline lacks."""
-        same_name = [each for each in self.tables if each.name == table.name]
+        same_name = [item for item in self.tables if item.name == table.name]
         if not same_name:
-            names = ", ".join(dict.fromkeys(each.name for each in self.tables))
+            names = ", ".join(dict.fromkeys(table.name for table in self.tables))
             return (
                 f"the baseline has no table {table.name}, so it accepts nothing here. It has "
                 f"{names}."
@@ -225,10 +225,10 @@ def _warnings_on_missing_checks(table: TableResult, baseline: TableResult) -> It
 
 def _warnings_on_counting(table: TableDiff) -> Iterator[str]:
     """A warning for each violated check whose figures mean something else in the baseline."""
-    for each in table.checks:
-        if each.new and each.new.holds is False and each.is_counted_differently:
+    for check in table.checks:
+        if check.new and check.new.holds is False and check.is_counted_differently:
             yield (
-                f"{each.new.model} m={each.new.parameters['m']} was counted otherwise in the "
+                f"{check.new.model} m={check.new.parameters['m']} was counted otherwise in the "
                 "baseline (fewer sizes of combinations, or a draw), so its figures can't be "
                 "compared and nothing is accepted. Raise max_combinations, or write the baseline "
                 "again with kanon-sql baseline."
@@ -240,7 +240,9 @@ def _warnings_on_missing_sizes(
 ) -> Iterator[str]:
     """Warnings for a baseline of an older version, which lacks some figures to compare."""
     compared = [check for check in checks if check.baseline and check.holds is False]
-    if baseline.summary.uniques is None and any(model_of(each).table_figures for each in compared):
+    if baseline.summary.uniques is None and any(
+        model_of(check).table_figures for check in compared
+    ):
         yield (
             f"the baseline of {baseline.name} lacks the numbers of uniques and the risks, so that "
             "these were not compared. kanon-sql baseline writes it again."

@@ -26,7 +26,7 @@ def for_outsiders(result: Findings) -> Findings:
     The SQL, values of the data and the command are left out, a smallest cell or difference below a
     threshold is pooled, and so are the records of the sensitive cells, which may be few.
     """
-    tables = [table_for_outsiders(each) for each in result.tables]
+    tables = [table_for_outsiders(table) for table in result.tables]
     return replace(result, tables=tuple(tables), asked=None)
 
 
@@ -47,8 +47,8 @@ def table_for_outsiders(table: TableResult) -> TableResult:
     return replace(
         table,
         cells=summary,
-        checks=Rows(_check(each, hidden, least) for each in table.checks),
-        policies=tuple(policy_for_outsiders(each, hidden) for each in table.policies),
+        checks=Rows(_check(check, hidden, least) for check in table.checks),
+        policies=tuple(policy_for_outsiders(policy, hidden) for policy in table.policies),
         sql={},
         shown=None,
     )
@@ -57,7 +57,7 @@ def table_for_outsiders(table: TableResult) -> TableResult:
 def confidential_of(table: TableResult) -> set[str]:
     """The parameters that a table's spec or policies want kept, as in dominance.k. The threshold of
     a cell is that of a class in a table of records."""
-    hidden = {each for policy in table.policies for each in policy.confidential}
+    hidden = {text for policy in table.policies for text in policy.confidential}
     own = set(table.confidential) if isinstance(table, CellsResult) else set()
     is_of_cells = any(policy.for_cells for policy in table.policies)
     as_classes = {"k_anonymity.k"} if is_of_cells and "min_contributors.n" in hidden else set()
@@ -71,12 +71,12 @@ def _of_records(table: TableResult) -> TableResult:
     return replace(
         table,
         checks=Rows(
-            replace(each, parameters=_parameters(each.model, each.parameters, hidden))
-            if each.model in models
-            else each
-            for each in table.checks
+            replace(check, parameters=_parameters(check.model, check.parameters, hidden))
+            if check.model in models
+            else check
+            for check in table.checks
         ),
-        policies=tuple(policy_for_outsiders(each, hidden) for each in table.policies),
+        policies=tuple(policy_for_outsiders(policy, hidden) for policy in table.policies),
     )
 
 
@@ -90,14 +90,16 @@ def _least_size(table: TableResult, hidden: Collection[str]) -> int:
     """The largest number of contributors that is required of a cell."""
     if "min_contributors" in _models(hidden):
         return 0
-    sizes = (each.parameters.get("n") for each in table.checks if each.model == "min_contributors")
+    sizes = (
+        check.parameters.get("n") for check in table.checks if check.model == "min_contributors"
+    )
     return max((size for size in sizes if size is not None), default=0)
 
 
 def _models(hidden: Collection[str]) -> set[str]:
     """The models of which a parameter is confidential. A concentration rule bounds the others: a
     table that is safe under (2,k) is safe under p% for a p that follows from k."""
-    models = {each.partition(".")[0] for each in hidden}
+    models = {text.partition(".")[0] for text in hidden}
     return models | (CONCENTRATION if models & CONCENTRATION else set())
 
 
@@ -138,9 +140,9 @@ def policy_for_outsiders(policy: PolicyOutcome, hidden: Collection[str]) -> Poli
     return replace(
         policy,
         not_asked=tuple(
-            {**each, "parameters": _parameters(each["model"], each["parameters"], hidden)}
-            for each in policy.not_asked
+            {**entry, "parameters": _parameters(entry["model"], entry["parameters"], hidden)}
+            for entry in policy.not_asked
         ),
-        quotes=tuple(each for each in policy.quotes if each["about"] not in models),
+        quotes=tuple(quote for quote in policy.quotes if quote["about"] not in models),
         reading=None if models else policy.reading,
     )

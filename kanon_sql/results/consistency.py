@@ -144,8 +144,8 @@ def _counted(table: TableResult) -> list[tuple[int, int]] | None:
     if not table.histogram or (table.entity and any(b.people is None for b in table.histogram)):
         return None
     return [
-        (each.size, each.records if each.people is None else each.people)
-        for each in table.histogram
+        (bucket.size, bucket.records if bucket.people is None else bucket.people)
+        for bucket in table.histogram
     ]
 
 
@@ -154,16 +154,16 @@ def _summary_by_sizes(table: TableResult) -> dict[str, Any]:
     counted = _counted(table)
     if counted is None:
         return {}
-    classes = sum(each.classes for each in table.histogram)
-    sizes = [each.size for each in table.histogram]
+    classes = sum(bucket.classes for bucket in table.histogram)
+    sizes = [bucket.size for bucket in table.histogram]
     return {
-        "records": sum(each.records for each in table.histogram),
+        "records": sum(bucket.records for bucket in table.histogram),
         **({"people": sum(count for _, count in counted)} if table.entity else {}),
         "classes": classes,
         "k": min(sizes),
         "largest_class": max(sizes),
         "uniques": sum(count for size, count in counted if size == 1),
-        "average_class_size": sum(each.size * each.classes for each in table.histogram)
+        "average_class_size": sum(bucket.size * bucket.classes for bucket in table.histogram)
         / max(classes, 1),
     }
 
@@ -172,13 +172,18 @@ def _sizes(table: TableResult) -> Iterator[Fault]:
     """Each bin of the histogram that no classes can have; each summary of more than all records."""
     counts_records = table.nulls == "value" and not table.entity
     last = 0
-    for place, each in enumerate(table.histogram):
-        members = each.size * each.classes
-        people = each.people or 0
-        fits = each.records == members if counts_records else each.records >= each.classes
-        if each.size <= last or not each.classes or not fits or (table.entity and people > members):
+    for place, bucket in enumerate(table.histogram):
+        members = bucket.size * bucket.classes
+        people = bucket.people or 0
+        fits = bucket.records == members if counts_records else bucket.records >= bucket.classes
+        if (
+            bucket.size <= last
+            or not bucket.classes
+            or not fits
+            or (table.entity and people > members)
+        ):
             yield f"histogram[{place}]", "its own size, classes and records"
-        last = each.size
+        last = bucket.size
     for name in ("records_with_null_qi", "suppressed"):
         if (getattr(table.summary, name) or 0) > (table.summary.records or 0):
             yield f"summary.{name}", "summary.records"
@@ -236,9 +241,9 @@ def _event_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
     if check.achieved is None:
         return
     if check.model == "km_anonymity":
-        sizes = [each.get("violating") for each in details.get("by_size", ())]
+        sizes = [item.get("violating") for item in details.get("by_size", ())]
         violating = details.get("violating_combinations")
-        if violating is not None and violating != sum(each or 0 for each in sizes):
+        if violating is not None and violating != sum(size or 0 for size in sizes):
             yield "violating_combinations", "by_size"
         if violating is not None and bool(violating) != bool(check.violating_people):
             yield "violating_people", "violating_combinations"
@@ -377,9 +382,9 @@ def _figures_by_table(
     required = check.details.get(computed) if computed else model.violating_below
     is_by_size = model.answered_by in ("sizes", "estimate")
     if is_by_size and required is not None and check.holds is not None:
-        small = [each for each in table.histogram if each.size < required]
-        yield "violating_classes", sum(each.classes for each in small)
-        yield "violating_records", sum(each.records for each in small)
+        small = [bucket for bucket in table.histogram if bucket.size < required]
+        yield "violating_classes", sum(bucket.classes for bucket in small)
+        yield "violating_records", sum(bucket.records for bucket in small)
         if table.entity:
             yield "violating_people", sum(count for size, count in counted if size < required)
 

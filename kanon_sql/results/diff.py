@@ -157,7 +157,9 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
         member_figures = (
             (in_records, "violating_people") if name == "violating_classes" else (in_records,)
         )
-        is_complete = any(None not in (then.get(each), now.get(each)) for each in member_figures)
+        is_complete = any(
+            None not in (then.get(figure), now.get(figure)) for figure in member_figures
+        )
         if of and not is_complete and in_records and then.get(name) and now.get(name):
             # The number of records is unknown.
             is_same = then[name] == now[name]
@@ -182,7 +184,7 @@ def _denominators(
         return None
     size_field = _size_field(name, after)
     then, now = (
-        each.details.get("in_both", each.details.get("attacked")) for each in (before, after)
+        check.details.get("in_both", check.details.get("attacked")) for check in (before, after)
     )
     if size_field == "people" and then and now:
         return then, now
@@ -202,7 +204,7 @@ def counted_as(check: CheckResult) -> tuple[bool, int]:
     (True, 0)
     """
     sizes = check.details.get("by_size", ())
-    counted = sum(each["combinations"] is not None for each in sizes)
+    counted = sum(size["combinations"] is not None for size in sizes)
     return bool(check.details.get("drawn")), counted
 
 
@@ -210,7 +212,7 @@ def totals(size_field: str | None, sizes: Sizes) -> tuple[int, int] | None:
     """The denominators in both tables; None unless both are known."""
     if size_field is None:
         return None
-    then, now = (getattr(each, size_field) for each in sizes)
+    then, now = (getattr(size, size_field) for size in sizes)
     return (then, now) if then and now else None
 
 
@@ -296,7 +298,7 @@ def table_figures(table: TableResult, check: CheckResult) -> dict[str, Any]:
         for name, value in (risks or {}).items()
     }
     names = model_of(check).table_figures
-    homogeneous = next((each for each in table.checks if is_homogeneity_of(check, each)), None)
+    homogeneous = next((item for item in table.checks if is_homogeneity_of(check, item)), None)
     return {name: values[name] for name in names if values.get(name) is not None} | {
         f"homogeneity.{name}": homogeneous.figures[name]
         for name in ("achieved", *VIOLATING)
@@ -429,15 +431,15 @@ class CheckDiff:
     def is_dropped(self) -> bool:
         """Whether the check gated and no longer does."""
         gated, gates = (
-            each is not None and (each.holds is not None or each.undecided)
-            for each in (self.old, self.new)
+            check is not None and (check.holds is not None or check.undecided)
+            for check in (self.old, self.new)
         )
         return gated and not gates
 
     @property
     def is_undecided(self) -> bool:
         """Whether a draw decided nothing in one of the results, so that they are not compared."""
-        return any(each.undecided for each in (self.old, self.new) if each)
+        return any(check.undecided for check in (self.old, self.new) if check)
 
     @property
     def is_counted_differently(self) -> bool:
@@ -464,10 +466,10 @@ class CheckDiff:
             return "changed"
         if then is False and now and same_thresholds:
             return "better"
-        figure_changes = {each.change for each in self.figures if each.is_judged}
+        figure_changes = {figure.change for figure in self.figures if figure.is_judged}
         if then is not now or not same_thresholds:
             return "worse" if "worse" in figure_changes else "changed"
-        return next((each for each in _BY_GRAVITY if each in figure_changes), "same")
+        return next((item for item in _BY_GRAVITY if item in figure_changes), "same")
 
     def to_dict(self) -> dict[str, Any]:
         old, new = self.old, self.new
@@ -478,7 +480,7 @@ class CheckDiff:
             "change": self.change,
             "demand": self.demand,
             "holds": _old_and_new(old, new, "holds"),
-            "figures": {each.name: each.to_dict() for each in self.figures},
+            "figures": {figure.name: figure.to_dict() for figure in self.figures},
         }
 
 
@@ -556,7 +558,7 @@ class TableDiff:
         """Whether a verdict or a figure got worse."""
         all_changes = [
             self.status_change,
-            *(each.change for each in (*self.summary, *self.risks)),
+            *(figure.change for figure in (*self.summary, *self.risks)),
             *(check.change for check in self.checks),
         ]
         return "worse" in all_changes
@@ -574,8 +576,8 @@ class TableDiff:
             },
             "comparable": self.is_comparable,
             "left_out": list(self.left_out),
-            "summary": {each.name: each.to_dict() for each in self.summary},
-            "risk": {each.name: each.to_dict() for each in self.risks},
+            "summary": {figure.name: figure.to_dict() for figure in self.summary},
+            "risk": {risk.name: risk.to_dict() for risk in self.risks},
             "checks": [check.to_dict() for check in self.checks],
         }
 
@@ -619,7 +621,7 @@ class Diff(Tabular):
             "worse": self.is_worse,
             "several_releases": SEVERAL_RELEASES,
             "tables": [table.to_dict() for table in self.tables],
-            "anonymization": {each.name: each.to_dict() for each in self.made},
+            "anonymization": {figure.name: figure.to_dict() for figure in self.made},
         }
         in_json_types: dict[str, Any] = plain_json(document)
         return in_json_types
@@ -627,20 +629,20 @@ class Diff(Tabular):
     def rows(self) -> list[dict[str, Any]]:
         """Every figure of both results, with its table, what it belongs to, and its change."""
         figures: list[tuple[str | None, str, Figure]] = [
-            (table.table.name, whose, each)
+            (table.table.name, whose, figure)
             for table in self.tables
             for whose, figures in (
                 ("summary", table.summary),
                 ("risk", table.risks),
                 *((check.check.model, check.figures) for check in table.checks),
             )
-            for each in figures
+            for figure in figures
         ]
-        figures += [(None, "release", each) for each in self.made]
+        figures += [(None, "release", figure) for figure in self.made]
         return [
-            {"table": table, "of": whose, "figure": each.name}
-            | {key: getattr(each, key) for key in ("old", "new", "change")}
-            for table, whose, each in figures
+            {"table": table, "of": whose, "figure": figure.name}
+            | {key: getattr(figure, key) for key in ("old", "new", "change")}
+            for table, whose, figure in figures
         ]
 
     def to_json(self) -> str:
@@ -679,7 +681,7 @@ def _paired_checks(
     """Match equal checks, then those that differ only in thresholds."""
     before = [(check, old) for check in old.checks]
     after = [(check, new) for check in new.checks]
-    keys = (lambda each: check_key(*each), lambda each: check_key(*each, thresholds=False))
+    keys = (lambda item: check_key(*item), lambda item: check_key(*item, thresholds=False))
     return [
         (one[0] if one else None, other[0] if other else None)
         for one, other in _paired(before, after, keys)
@@ -701,8 +703,8 @@ def _paired(
                 partner[places[0]] = left[name][0]
     taken = set(partner.values())
     return [
-        *((old[partner[i]] if i in partner else None, each) for i, each in enumerate(new)),
-        *((each, None) for i, each in enumerate(old) if i not in taken),
+        *((old[partner[i]] if i in partner else None, item) for i, item in enumerate(new)),
+        *((item, None) for i, item in enumerate(old) if i not in taken),
     ]
 
 
@@ -750,7 +752,7 @@ def _not_compared(table: TableDiff) -> TableDiff:
 
 
 def _unjudged(compared: Sequence[Figure]) -> tuple[Figure, ...]:
-    return tuple(figure(each.name, each.old, each.new, None) for each in compared)
+    return tuple(figure(item.name, item.old, item.new, None) for item in compared)
 
 
 def _check(old: CheckResult | None, new: CheckResult | None, sizes: Sizes | None) -> CheckDiff:

@@ -271,8 +271,8 @@ class TableProfile(JsonPart):
     @property
     def ranked(self) -> list[ColumnProfile]:
         """The candidates in the order in which they are added."""
-        candidates = (each for each in self.columns or () if each.rank)
-        return sorted(candidates, key=lambda each: each.rank or 0)
+        candidates = (column for column in self.columns or () if column.rank)
+        return sorted(candidates, key=lambda candidate: candidate.rank or 0)
 
     def to_dict(self) -> dict[str, Any]:
         written = super().to_dict()

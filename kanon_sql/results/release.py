@@ -125,7 +125,7 @@ class Tradeoff(JsonPart):
 
     def satisfied(self, points: Iterable[Point]) -> list[Point]:
         """The points of the k that levels satisfy."""
-        return [each for each in points if each.lost(self.metric) is not None]
+        return [point for point in points if point.lost(self.metric) is not None]
 
     @property
     def are_shares(self) -> bool:

@@ -236,25 +236,25 @@ class _Definitions:
         texts, hints = _texts(dataclass_type), get_type_hints(dataclass_type)
         more = _MORE.get(dataclass_type, _AsWritten())
         written = [
-            each
-            for each in fields(dataclass_type)
-            if each.metadata not in (UNWRITTEN, INLINED) and each.name not in more.without
+            field
+            for field in fields(dataclass_type)
+            if field.metadata not in (UNWRITTEN, INLINED) and field.name not in more.without
         ]
         properties = {
-            each.name: (
-                _NAMED.get((dataclass_type, each.name))
-                or self.of(_TYPED.get((dataclass_type, each.name), hints[each.name]))
+            field.name: (
+                _NAMED.get((dataclass_type, field.name))
+                or self.of(_TYPED.get((dataclass_type, field.name), hints[field.name]))
             )
-            | ({"description": texts[each.name]} if each.name in texts else {})
-            for each in written
+            | ({"description": texts[field.name]} if field.name in texts else {})
+            for field in written
         }
         required = [
-            each.name
-            for each in written
-            if each.metadata != IF_SET
+            field.name
+            for field in written
+            if field.metadata != IF_SET
             and (
                 hasattr(dataclass_type, "to_dict")
-                or (each.default, each.default_factory) == (MISSING, MISSING)
+                or (field.default, field.default_factory) == (MISSING, MISSING)
             )
         ]
         if more.inlined:
@@ -281,7 +281,7 @@ class _Definitions:
         if origin is Literal:
             return {"enum": list(inner)}
         if origin in (Union, UnionType):
-            return {"anyOf": [self.of(each) for each in inner]}
+            return {"anyOf": [self.of(item) for item in inner]}
         if isinstance(origin, type) and issubclass(origin, Mapping):
             return {"type": "object", "additionalProperties": self.of(inner[1])}
         if isinstance(origin, type) and issubclass(origin, tuple | list):
@@ -290,8 +290,8 @@ class _Definitions:
 
 
 def _texts(dataclass_type: Any) -> dict[str, str]:
-    described: list[Any] = [each for each in reversed(dataclass_type.__mro__) if is_dataclass(each)]
-    return {name: _in_json(text) for each in described for name, text in texts_below(each).items()}
+    described: list[Any] = [item for item in reversed(dataclass_type.__mro__) if is_dataclass(item)]
+    return {name: _in_json(text) for item in described for name, text in texts_below(item).items()}
 
 
 def _in_json(text: str) -> str:
@@ -342,7 +342,7 @@ _MORE: dict[Any, _AsWritten] = {
     ),
     CellCheckResult: _AsWritten(without=NOT_OF_CELLS, inlined=CellDetails),
     CellsResult: _AsWritten(
-        without={each.name for each in fields(CellsResult)} - set(KEYS_OF_CELLS),
+        without={field.name for field in fields(CellsResult)} - set(KEYS_OF_CELLS),
         properties={
             "holds_personal_data": {"const": True, "description": "Only with --show-values."},
             "cells": _values_schema("Violating cells, combinations without a record among them"),

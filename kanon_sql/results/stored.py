@@ -206,7 +206,7 @@ def read_format(document: JsonValue) -> JsonValue:
         return document
     version = document.part("format").read(int)
     if version > FORMAT:
-        formats = [str(each) for each in range(FORMAT + 1)]
+        formats = [str(number) for number in range(FORMAT + 1)]
         reads = f"{', '.join(formats[:-1])} and {formats[-1]}"
         raise InputError(
             f"{document.path} was written in format {version}, and this is kanon-sql {VERSION}, "
@@ -409,7 +409,7 @@ def _are_profiles(document: JsonValue) -> list[bool]:
     """Whether each table is one of a profile."""
     tables = document.value["tables"]
     items = tables if isinstance(tables, list) else []
-    return ["attacker_knows" in each for each in items if isinstance(each, dict)]
+    return ["attacker_knows" in item for item in items if isinstance(item, dict)]
 
 
 def _is_profile(document: JsonValue) -> bool:
@@ -542,15 +542,15 @@ def _cells_result(table_json: JsonValue, table: TableResult) -> CellsResult:
         _refuse_for_outsiders(check)
         check.read(CellDetails)
     checks = [
-        replace(each, parameters=dict.fromkeys(stored.parameters) | dict(each.parameters))
-        for stored, each in zip(
+        replace(check, parameters=dict.fromkeys(stored.parameters) | dict(check.parameters))
+        for stored, check in zip(
             table.checks, _checks(table_json.part("checks"), table.checks), strict=True
         )
     ]
     own = vars(table) | {
         "quasi_identifiers": own_fields["by"],
         "summary": Summary(records=cells.records),
-        "checks": Rows(CellCheckResult(**vars(each)) for each in checks),
+        "checks": Rows(CellCheckResult(**vars(check)) for check in checks),
         "margins": tuple(map(tuple, margins)) if isinstance(margins, list) else margins,
     }
     return CellsResult(**own, **own_fields, cells=cells)

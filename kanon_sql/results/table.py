@@ -72,21 +72,23 @@ class Tabular:
         arrow = imported("pyarrow")
         rows = self.rows()
         columns = {name: [row.get(name) for row in rows] for row in rows for name in row}
-        return arrow.table({name: _one_type(each, arrow) for name, each in columns.items()})
+        return arrow.table({name: _one_type(column, arrow) for name, column in columns.items()})
 
 
 def _one_type(values: list[Any], arrow: Any) -> Any:
     try:
-        return arrow.array([dict(each) if isinstance(each, Mapping) else each for each in values])
+        return arrow.array(
+            [dict(value) if isinstance(value, Mapping) else value for value in values]
+        )
     except (arrow.ArrowInvalid, arrow.ArrowTypeError):
-        return arrow.array([None if each is None else json.dumps(each) for each in values])
+        return arrow.array([None if value is None else json.dumps(value) for value in values])
 
 
 class Rows(Tabular, tuple[Row, ...]):
     """A tuple of result parts."""
 
     def rows(self) -> list[dict[str, Any]]:
-        return [_as_row(each) for each in self]
+        return [_as_row(item) for item in self]
 
     def __repr__(self) -> str:
         """One line; `to_pandas()` shows the parts."""
@@ -112,10 +114,10 @@ class Risk(Tabular, dict[str, Mapping[str, float] | None]):
 
     def __repr__(self) -> str:
         """One line with what was measured."""
-        return f"<Risk {', '.join(f'{name} {each}' for name, each in self.items() if each)}>"
+        return f"<Risk {', '.join(f'{name} {entry}' for name, entry in self.items() if entry)}>"
 
     def rows(self) -> list[dict[str, Any]]:
-        return [{"attacker": attacker, **each} for attacker, each in self.items() if each]
+        return [{"attacker": attacker, **entry} for attacker, entry in self.items() if entry]
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
@@ -154,14 +156,14 @@ class JsonPart:
 
     def to_dict(self) -> dict[str, Any]:
         written: dict[str, Any] = {}
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.metadata == INLINED:
+        for member in fields(self):
+            value = getattr(self, member.name)
+            if member.metadata == INLINED:
                 written |= json_of_part(value or {})
-            elif each.metadata != UNWRITTEN and (
-                each.metadata != IF_SET or value != _default(each)
+            elif member.metadata != UNWRITTEN and (
+                member.metadata != IF_SET or value != _default(member)
             ):
-                written[each.name] = json_of_part(value)
+                written[member.name] = json_of_part(value)
         return written
 
 
@@ -200,10 +202,10 @@ def members_by_size(histogram: Iterable[HistogramBin], entity: str | None) -> li
     """Each size of a class with the people of its bin, or the records without an entity. Older
     versions stored no people, so that a person counts in each class."""
     return [
-        (each.size, each.records)
+        (bucket.size, bucket.records)
         if not entity
-        else (each.size, each.size * each.classes if each.people is None else each.people)
-        for each in histogram
+        else (bucket.size, bucket.size * bucket.classes if bucket.people is None else bucket.people)
+        for bucket in histogram
     ]
 
 

@@ -117,7 +117,7 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
         head = next(
-            (each for each in text.splitlines() if not each.lstrip('"').startswith("#")), ""
+            (line for line in text.splitlines() if not line.lstrip('"').startswith("#")), ""
         )
         reader = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=head.count), strict=True)
         is_note = True

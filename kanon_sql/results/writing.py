@@ -26,7 +26,7 @@ def check_writable(path: Path, *, inputs: Iterable[str], overwrite: bool) -> Non
         raise SpecError(f"{path} is a folder; name a file.")
     if any(_same_file(path, source) for source in inputs):
         raise SpecError(f"{path} is what is audited and will not be written; name another file.")
-    if source := next((each for each in inputs if _would_be_read(path, each)), None):
+    if source := next((text for text in inputs if _would_be_read(path, text)), None):
         raise SpecError(
             f"{path} would be read as a part of {source} by the next audit; name another folder."
         )
@@ -71,7 +71,7 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
     (True, False)
     """
     if not patterns or not names:
-        return not names and all(each == "**" for each in patterns)
+        return not names and all(pattern == "**" for pattern in patterns)
     if patterns[0] == "**":
         return _matches(names, patterns[1:]) or _matches(names[1:], patterns)
     return fnmatchcase(names[0], patterns[0]) and _matches(names[1:], patterns[1:])
@@ -200,11 +200,11 @@ def _write_all(
     folder: Path, files: Mapping[Path, str], private: frozenset[Path] = frozenset()
 ) -> None:
     """Write every temporary file first, then rename; on failure, restore the former content."""
-    created = [each for each in _folders(folder, files) if not each.exists()]
+    created = [path for path in _folders(folder, files) if not path.exists()]
     with ExitStack() as undo:
-        for each in created:
-            each.mkdir()
-            undo.callback(each.rmdir)
+        for path in created:
+            path.mkdir()
+            undo.callback(path.rmdir)
         ready = {}
         with ExitStack() as waiting:
             for file, text in files.items():
@@ -220,7 +220,7 @@ def _write_all(
 def _folders(folder: Path, files: Iterable[Path]) -> list[Path]:
     """The folder, its parents and those of the files, top down."""
     wanted = {parent for file in files for parent in file.parents}
-    return sorted(wanted | {folder}, key=lambda each: len(each.parts))
+    return sorted(wanted | {folder}, key=lambda path: len(path.parts))
 
 
 def _put_back(file: Path, before: bytes | None) -> None:

@@ -146,12 +146,16 @@ def suggests_parameters(
     unpacked `TypedDict`."""
     signature = inspect.signature(call)
     listed = [
-        each
+        item
         for parameter in signature.parameters.values()
-        for each in (list(_unpacked(parameter, call, models)) or [parameter])
+        for item in (list(_unpacked(parameter, call, models)) or [parameter])
     ]
-    parameter_names = [each.name for each in listed]
-    typed = {each.name: _TYPES[each.annotation] for each in listed if each.annotation in _TYPES}
+    parameter_names = [parameter.name for parameter in listed]
+    typed = {
+        parameter.name: _TYPES[parameter.annotation]
+        for parameter in listed
+        if parameter.annotation in _TYPES
+    }
 
     @functools.wraps(call)
     def checked_call(*positional: _Parameters.args, **named: _Parameters.kwargs) -> _Returned:
@@ -262,7 +266,7 @@ def published_from_arguments(
     """The spec of a published table, from the arguments of `tables`."""
     if isinstance(data, AuditSpec):
         arguments = {"by": column_list("by", by), "checks": _models(checks), "against": against}
-        _refuse_arguments_with_spec([name for name, each in arguments.items() if each])
+        _refuse_arguments_with_spec([name for name, argument in arguments.items() if argument])
         if not data.published:
             raise SpecError("the AuditSpec has no published tables; audit checks its records.")
         return data
@@ -295,9 +299,9 @@ def _rules(rules: Mapping[str, Any], against: list[str]) -> list[Any]:
     """The rules for cells that the short forms stand for."""
     dominance = rules.get("dominance") or ()
     pairs = list(dominance) if isinstance(dominance, Iterable) else [dominance]
-    if len(pairs) == 2 and all(isinstance(each, int | float) for each in pairs):
+    if len(pairs) == 2 and all(isinstance(pair, int | float) for pair in pairs):
         pairs = [tuple(pairs)]
-    if not all(isinstance(each, list | tuple) and len(each) == 2 for each in pairs):
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
         description = described_value(dominance)
         raise SpecError(f"dominance must be pairs of n and k, as in (2, 67); found {description}.")
     if rules.get("min_difference") is not None and not against:
@@ -309,7 +313,7 @@ def _quasi_identifiers(
     names: QuasiIdentifiers, parameter: str = "quasi_identifiers"
 ) -> dict[str, Any] | list[str]:
     if isinstance(names, Mapping):
-        return {_column(name): _hierarchy(name, each) for name, each in names.items()}
+        return {_column(name): _hierarchy(name, item) for name, item in names.items()}
     return column_list(parameter, names)
 
 
@@ -318,7 +322,7 @@ def _hierarchy(name: Any, value: Any) -> Any:
     if not isinstance(value, Mapping) or "levels" not in value:
         return _levels(name, value) or value
     levels = _levels(name, value["levels"])
-    others = {key: each for key, each in value.items() if key != "levels"}
+    others = {key: item for key, item in value.items() if key != "levels"}
     return value if levels is None else others | levels
 
 
@@ -332,10 +336,10 @@ def _levels(name: Any, value: Any) -> dict[str, Any] | None:
     try:
         if _is_frame(value):
             return {"hierarchy": _ancestors(value)}
-        levels = [level for each in _several(value) for level in _level(each)]
+        levels = [level for item in _several(value) for level in _level(item)]
     except SpecError as error:
         raise SpecError(f"quasi_identifiers.{name}: {error}") from None
-    if any(each is None for each in levels):
+    if any(level is None for level in levels):
         return None
     match levels:
         case [GeneralizationHierarchy() as file]:
@@ -349,7 +353,7 @@ def _several(arguments: Any) -> list[Any]:
     A Series of texts is most likely the column itself, whose values no error may show.
     """
     value = arguments.tolist() if hasattr(arguments, "tolist") else arguments
-    if value is not arguments and any(isinstance(each, str) for each in _several(value)):
+    if value is not arguments and any(isinstance(item, str) for item in _several(value)):
         return [arguments]
     return list(value) if isinstance(value, list | tuple | range) else [value]
 
@@ -438,8 +442,8 @@ def _other_tables(kind: OtherTableKind, tables: Any) -> dict[str, Any]:
     is_one = is_one and (kind is AGAINST or len(tables) > 1)
     named = tables if is_mapping and not is_one else {kind.prefix: tables}
     return {
-        str(name): each if isinstance(each, spec | Mapping) else {"source": each}
-        for name, each in named.items()
+        str(name): item if isinstance(item, spec | Mapping) else {"source": item}
+        for name, item in named.items()
     }
 
 

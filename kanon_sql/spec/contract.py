@@ -73,15 +73,17 @@ def read_contract(
     place = contract.server(server) if connect is None else None
     tables, notes = [], []
     with Faults() as faults:
-        for each in chosen:
+        for entry in chosen:
             with faults.collected():
-                refuse_unknown(each.node, OF_CONTRACTS)
-                table = contract.table(each, place, connect)
+                refuse_unknown(entry.node, OF_CONTRACTS)
+                table = contract.table(entry, place, connect)
                 tables.append(with_paths_in(table, path.parent))
-                notes.append(tuple(each.node.personal_columns_exposed()))
+                notes.append(tuple(entry.node.personal_columns_exposed()))
     spec = AuditSpec(tables=tables)
     spec._contract = path
-    places = tuple(TablePlaces(contract.document.place(("schema", each.place))) for each in chosen)
+    places = tuple(
+        TablePlaces(contract.document.place(("schema", entry.place))) for entry in chosen
+    )
     return SelectedTables(spec, notes=tuple(notes), places=places)
 
 
@@ -116,7 +118,7 @@ class Contract:
             )
         objects_value = document.value.get("schema")
         if not isinstance(objects_value, list) or not all(
-            _is_named(each) for each in objects_value
+            _is_named(item) for item in objects_value
         ):
             raise document.error(("schema",), "schema must be a list of objects with a name.")
         _refuse_repeated_names(document, ("schema",), objects_value)
@@ -128,15 +130,17 @@ class Contract:
                     "columns alone. Move them there.",
                 )
         objects = tuple(
-            _schema_object(document, place, each) for place, each in enumerate(objects_value)
+            _schema_object(document, place, item) for place, item in enumerate(objects_value)
         )
         return cls(document, objects)
 
     def selected(self, names: Sequence[str]) -> list[SchemaObject]:
         """The tables with roles of these names, or all. Raises `SpecError` if there are none."""
-        annotated = [each for each in self.objects if each.node.is_annotated or each.rule_checks]
+        annotated = [
+            entry for entry in self.objects if entry.node.is_annotated or entry.rule_checks
+        ]
         if not any(
-            settings.get("role") for each in annotated for settings in each.node.columns.values()
+            settings.get("role") for entry in annotated for settings in entry.node.columns.values()
         ):
             raise self.document.error(
                 ("schema",),
@@ -144,17 +148,17 @@ class Contract:
                 "audited. Give one to each column that someone could know of a person.",
             )
         for name in names:
-            if name not in [each.node.name for each in annotated]:
+            if name not in [entry.node.name for entry in annotated]:
                 raise SpecError(
                     f"{option('select', name)}: {self.document.path} has no such table with "
-                    f"roles.{did_you_mean(name, [each.node.name for each in annotated])}"
+                    f"roles.{did_you_mean(name, [entry.node.name for entry in annotated])}"
                 )
-        return [each for each in annotated if not names or each.node.name in names]
+        return [entry for entry in annotated if not names or entry.node.name in names]
 
     def server(self, name: str | None) -> Mapping[str, Any] | None:
         """The server of this name, or the only one. Raises `SpecError`."""
         listed = self.document.value.get("servers") or []
-        servers = {str(each.get("server")): each for each in listed if isinstance(each, dict)}
+        servers = {str(entry.get("server")): entry for entry in listed if isinstance(entry, dict)}
         if name is None and len(servers) == 1:
             return next(iter(servers.values()))
         if name in servers:
@@ -168,15 +172,15 @@ class Contract:
         raise self.document.error(("servers",), reason)
 
     def table(
-        self, each: SchemaObject, server: Mapping[str, Any] | None, connect: str | None
+        self, entry: SchemaObject, server: Mapping[str, Any] | None, connect: str | None
     ) -> TableSpec:
         """The spec of a table. Raises `SpecError` for missing or invalid roles and checks."""
-        node = each.node
+        node = entry.node
         advice = "Give it to each column that someone could know of a person."
         settings = {
             "name": node.name,
             **columns_by_role(node, advice),
-            **self._location(each, server, connect),
+            **self._location(entry, server, connect),
             REFERENCE.key: self._references(node, server, connect),
         }
         setting_keys = (
@@ -191,25 +195,25 @@ class Contract:
             settings[EARLIER.key] = self._others(node, EARLIER.key, server, connect)
         try:
             of_table = table_spec(**settings, checks=declared_checks(node, settings["sensitive"]))
-            more = list(_additional_checks(each, of_table))
+            more = list(_additional_checks(entry, of_table))
             return table_spec(**settings, checks=[*of_table.checks, *more])
         except SpecError as error:
             raise node.fail(with_keys(error.marked, TableSpec.model_fields)) from None
 
     def _location(
-        self, each: SchemaObject, server: Mapping[str, Any] | None, connect: str | None
+        self, entry: SchemaObject, server: Mapping[str, Any] | None, connect: str | None
     ) -> dict[str, Any]:
         """The source of a table, with its connection or its delimiter."""
         if server is None:
-            return {"source": each.physical_name, "connect": connect}
+            return {"source": entry.physical_name, "connect": connect}
         kind = server.get("type")
         if kind in _FILES and isinstance(path := server.get(_FILES[kind]), str):
-            place = {"source": path.replace("{model}", each.node.name)}
+            place = {"source": path.replace("{model}", entry.node.name)}
             delimiter = server.get("delimiter")
             return place | ({"delimiter": delimiter} if delimiter else {})
         if (connection := _connection(server)) is not None:
             schema = server.get("schema")
-            source = f"{schema}.{each.physical_name}" if schema else each.physical_name
+            source = f"{schema}.{entry.physical_name}" if schema else entry.physical_name
             return {"source": source, "connect": connection}
         raise self.document.error(
             ("servers",),
@@ -230,7 +234,7 @@ class Contract:
             return references
         target = self._named(str(name))
         if target is None:
-            names = [each.node.name for each in self.objects]
+            names = [entry.node.name for entry in self.objects]
             raise node.fail(
                 f'there is no schema object "{name}" for its reference.'
                 f"{did_you_mean(str(name), names)}"
@@ -253,7 +257,7 @@ class Contract:
         return located_others
 
     def _named(self, name: Any) -> SchemaObject | None:
-        return next((each for each in self.objects if each.node.name == name), None)
+        return next((entry for entry in self.objects if entry.node.name == name), None)
 
 
 def _connection(server: Mapping[str, Any]) -> str | None:
@@ -267,13 +271,13 @@ def _connection(server: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _additional_checks(each: SchemaObject, table: TableSpec) -> Iterator[Model]:
+def _additional_checks(entry: SchemaObject, table: TableSpec) -> Iterator[Model]:
     """The checks that custom rules add to those of the table's settings.
 
     Raises `SpecError` for a check that both declare with different parameters.
     """
     additional: list[Model] = []
-    for rule in each.rule_checks:
+    for rule in entry.rule_checks:
         declared_alike = [
             declared for declared in table.checks if is_same_check(declared, rule, table)
         ]
@@ -297,13 +301,13 @@ def _is_named(value: Any) -> bool:
 def _holds_settings(value: Any) -> bool:
     """Whether a value of a contract holds settings or rules of kanon-sql, at any depth."""
     if isinstance(value, list):
-        return any(_holds_settings(each) for each in value)
+        return any(_holds_settings(item) for item in value)
     if not isinstance(value, dict):
         return False
     return (
         is_spelled_as(value.get("property"), PROPERTY)
         or is_spelled_as(value.get("engine"), ENGINE)
-        or any(_holds_settings(each) for each in value.values())
+        or any(_holds_settings(item) for item in value.values())
     )
 
 
@@ -312,12 +316,12 @@ def _refuse_repeated_names(
 ) -> None:
     """Raise `SpecError` for a name that is declared twice, as one of its settings would be lost."""
     names: set[str] = set()
-    for place, each in enumerate(items):
-        if each["name"] in names:
+    for place, item in enumerate(items):
+        if item["name"] in names:
             raise document.error(
-                (*location, place), f'"{each["name"]}" is declared twice. Declare it once.'
+                (*location, place), f'"{item["name"]}" is declared twice. Declare it once.'
             )
-        names.add(each["name"])
+        names.add(item["name"])
 
 
 def _list_of(
@@ -342,7 +346,7 @@ def _schema_object(
     name = schema_object["name"]
     location: tuple[int | str, ...] = ("schema", place)
     properties = schema_object.get("properties") or []
-    if not isinstance(properties, list) or not all(_is_named(each) for each in properties):
+    if not isinstance(properties, list) or not all(_is_named(item) for item in properties):
         raise document.error(
             (*location, "properties"), "properties must be a list of columns with a name."
         )
@@ -369,7 +373,7 @@ def _schema_object(
         original=str(document.path),
         meta=_settings(document, location, schema_object),
         columns=columns,
-        personal=tuple(str(each["name"]) for each in properties if _is_personal(each)),
+        personal=tuple(str(item["name"]) for item in properties if _is_personal(item)),
         key=PROPERTY,
         home="the contract",
     )
@@ -381,18 +385,18 @@ def _settings(
 ) -> Mapping[str, Any]:
     """The value of the custom property `kanonSql`. Raises `SpecError` unless it is a mapping."""
     custom = [
-        each
-        for each in _list_of(document, location, entry, "customProperties")
-        if isinstance(each, dict) and is_spelled_as(each.get("property"), PROPERTY)
+        item
+        for item in _list_of(document, location, entry, "customProperties")
+        if isinstance(item, dict) and is_spelled_as(item.get("property"), PROPERTY)
     ]
-    values: list[Any] = [each.get("value") for each in custom]
-    for each in custom:
-        if each["property"] != PROPERTY:
+    values: list[Any] = [entry.get("value") for entry in custom]
+    for item in custom:
+        if item["property"] != PROPERTY:
             raise document.error(
                 (*location, "customProperties"),
-                f"the property {each['property']} is spelled {PROPERTY}.",
+                f"the property {item['property']} is spelled {PROPERTY}.",
             )
-    if len(values) > 1 or not all(isinstance(each, dict) for each in values):
+    if len(values) > 1 or not all(isinstance(value, dict) for value in values):
         raise document.error(
             (*location, "customProperties"),
             f"{PROPERTY} must be one property whose value is a mapping, as in "
@@ -468,7 +472,7 @@ def with_rules(
     `required_tables`, and for rules in flow style or with anchors, which can't be replaced by line.
     """
     contract = Contract.read(path)
-    names = [each.node.name for each in contract.objects]
+    names = [entry.node.name for entry in contract.objects]
     for name in (*rules, *required_tables):
         if name not in names:
             raise SpecError(
@@ -481,9 +485,9 @@ def with_rules(
     if lines and not lines[-1].endswith(("\n", "\r")):
         lines[-1] += end
     # From the last table to the first, so that the numbers of the lines before stay.
-    for each in reversed(contract.objects):
-        if each.node.name in rules:
-            _replace(contract.document, lines, each.place, rules[each.node.name], end)
+    for entry in reversed(contract.objects):
+        if entry.node.name in rules:
+            _replace(contract.document, lines, entry.place, rules[entry.node.name], end)
     return "".join(lines)
 
 
@@ -522,5 +526,5 @@ def _replace(
 
 
 def _yaml_lines(rules: Sequence[Mapping[str, Any]], column: int, end: str) -> list[str]:
-    text = as_yaml([dict(each) for each in rules], in_lines=True)
+    text = as_yaml([dict(rule) for rule in rules], in_lines=True)
     return [f"{' ' * column}{line}{end}" if line else end for line in text.splitlines()]

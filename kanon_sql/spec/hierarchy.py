@@ -261,7 +261,7 @@ def _level(value: Any) -> Any:
     if key is None:
         raise ValueError(f"this is not a level. Levels: {_LEVELS}.")
     kind = _KINDS[key]
-    unknown = next((each for each in value if each not in kind.model_fields), None)
+    unknown = next((item for item in value if item not in kind.model_fields), None)
     if unknown is not None:
         suggestion = did_you_mean(str(unknown), kind.model_fields)
         raise ValueError(f'unknown key "{unknown}" next to {key}.{suggestion}')
@@ -307,7 +307,7 @@ def _ancestors(value: Any) -> Any:
         description = described_value(value)
         raise ValueError(f"must be a CSV file or a mapping of values; found {description}.")
     ancestors = {
-        _as_text(raw): [_as_text(each) for each in (above if isinstance(above, list) else [above])]
+        _as_text(raw): [_as_text(item) for item in (above if isinstance(above, list) else [above])]
         for raw, above in value.items()
     }
     texts = [text for raw, above in ancestors.items() for text in (raw, *above)]

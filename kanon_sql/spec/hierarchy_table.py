@@ -399,7 +399,7 @@ def _rows(path: Path) -> list[_Record]:
         )
         raise SpecError(f"{path}: the hierarchy can't be read: {reason}") from None
     first = _first_record(text)
-    delimiter = max(_DELIMITERS, key=lambda each: _fields(first, each))
+    delimiter = max(_DELIMITERS, key=lambda delimiter: _fields(first, delimiter))
     lines = io.StringIO(text, newline="").readlines()
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     rows, record_start = [], 0

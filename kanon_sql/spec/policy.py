@@ -140,25 +140,27 @@ class Policy(SpecPart, BaseModel):
 
     @model_validator(mode="after")
     def _require_quotes(self) -> Policy:
-        about = {each.about for each in self.quotes}
+        about = {quote.about for quote in self.quotes}
         for name in [*sorted(about - {OWN_CONFIDENCE}), *self.wanted]:
             model_named(name)
-        missing = next((each.name() for each in self.checks if each.name() not in about), None)
+        missing = next((check.name() for check in self.checks if check.name() not in about), None)
         if missing:
             raise ValueError(
                 f"no quote is about {missing}. Quote the sentence that the check rests on."
             )
-        if measured := next((each.name() for each in self.checks if not each.gates), None):
+        if measured := next((check.name() for check in self.checks if not check.gates), None):
             raise ValueError(f"{measured} has no threshold, so it would never fail. Give it one.")
         models = MODELS if self.concerns == "records" else CELL_MODELS
-        if other := next((each.name() for each in self.checks if each.name() not in models), None):
+        if other := next(
+            (check.name() for check in self.checks if check.name() not in models), None
+        ):
             raise ValueError(f"{other} is no model of {self.concerns}, which this policy concerns.")
         return self
 
     @property
     def required_size(self) -> int | None:
         """The fewest contributors of a cell that it allows."""
-        sizes = [each.n for each in self.checks if isinstance(each, MinContributors) and each.n]
+        sizes = [check.n for check in self.checks if isinstance(check, MinContributors) and check.n]
         return max(sizes, default=None)
 
     def of_records(self) -> tuple[list[Model], list[NotAsked]]:
@@ -172,9 +174,9 @@ class Policy(SpecPart, BaseModel):
         required: list[Model] = (
             [] if self.required_size is None else [KAnonymity(self.required_size)]
         )
-        cell_checks = [each for each in self.checks if not isinstance(each, MinContributors)]
-        not_asked = [_not_asked(each.name(), each.parameters, FOR_CELLS) for each in cell_checks]
-        not_asked += [_not_asked(each, {}, FOR_CELLS) for each in self.wanted]
+        cell_checks = [check for check in self.checks if not isinstance(check, MinContributors)]
+        not_asked = [_not_asked(check.name(), check.parameters, FOR_CELLS) for check in cell_checks]
+        not_asked += [_not_asked(text, {}, FOR_CELLS) for text in self.wanted]
         if not required:
             raise SpecError(
                 f"{self.policy} has no threshold for the size of a cell, so none of its rules can "
@@ -208,7 +210,7 @@ class Policy(SpecPart, BaseModel):
                 )
             else:
                 required.append(check)
-        of_user = {each.name(): each for each in own if each.gates}
+        of_user = {model.name(): model for model in own if model.gates}
         for name in self.wanted:
             if name in of_user:
                 required.append(of_user[name])
@@ -217,7 +219,7 @@ class Policy(SpecPart, BaseModel):
         if not required:
             raise SpecError(
                 f"none of the rules of {self.policy} can be asked of this table: "
-                f"{'; '.join(dict.fromkeys(each.reason for each in not_asked))}."
+                f"{'; '.join(dict.fromkeys(item.reason for item in not_asked))}."
             )
         return required, not_asked
 
@@ -246,7 +248,7 @@ def policies() -> Mapping[str, Policy]:
 @cache
 def policy_names() -> tuple[str, ...]:
     """The identifiers of the shipped policies, sorted."""
-    return tuple(sorted(each.stem for each in FOLDER.glob("*.yml")))
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.yml")))
 
 
 @cache
@@ -282,7 +284,7 @@ def read_policy(path: Path) -> Policy:
 
 def _first_fault(error: ValidationError) -> Fault:
     faults = error.errors(include_url=False)
-    fault = next((each for each in faults if each["type"] == "extra_forbidden"), faults[0])
+    fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     location = fault["loc"]
     match fault["type"]:
         case "value_error":
@@ -302,7 +304,7 @@ _EXAMPLES = {"policy": "our-airlock", "date": "2026-11-23"}
 
 
 def _key(location: tuple[int | str, ...]) -> str:
-    return [str(each) for each in location if isinstance(each, str)][-1]
+    return [str(text) for text in location if isinstance(text, str)][-1]
 
 
 def _policies(value: Any, info: ValidationInfo) -> list[Policy]:
@@ -311,24 +313,24 @@ def _policies(value: Any, info: ValidationInfo) -> list[Policy]:
     if value is None:
         return []
     resolved: list[Policy] = []
-    for each in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(each, str | Path):
-            each = policy_named(str(each), folder)
-        if not isinstance(each, Policy):
+    for policy in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(policy, str | Path):
+            policy = policy_named(str(policy), folder)
+        if not isinstance(policy, Policy):
             raise SpecError(
                 f"policy must be an identifier, as in cms-cell-11, or the path of a file; found "
-                f"{described_value(each)}."
+                f"{described_value(policy)}."
             )
-        if any(each.policy == other.policy for other in resolved):
-            raise SpecError(f'the policy "{each.policy}" is named twice.')
-        resolved.append(each)
+        if any(policy.policy == other.policy for other in resolved):
+            raise SpecError(f'the policy "{policy.policy}" is named twice.')
+        resolved.append(policy)
     return resolved
 
 
 Policies = Annotated[
     list[Policy],
     BeforeValidator(_policies),
-    PlainSerializer(lambda policies: [each.policy for each in policies]),
+    PlainSerializer(lambda policies: [item.policy for item in policies]),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 """One policy or several, by identifier or path."""

@@ -74,7 +74,7 @@ def bounds(text: str) -> tuple[Bound, Bound] | None:
     match = re.fullmatch(rf"\s*({number})?\s*\.\.\s*({number})?\s*", text)
     if match is None:
         return None
-    low, high = (Decimal(each) if each else None for each in match.groups())
+    low, high = (Decimal(group) if group else None for group in match.groups())
     return low, high
 
 
@@ -107,7 +107,7 @@ def _range(value: Any) -> tuple[Bound, Bound]:
     if isinstance(value, str) and (limits := bounds(value)) is not None:
         return _ascending(limits)
     if isinstance(value, list | tuple) and len(value) == 2:
-        ends = [None if each is None else _decimal(each) for each in value]
+        ends = [None if item is None else _decimal(item) for item in value]
         return _ascending((ends[0], ends[1]))
     raise ValueError("must be a range, as in [1, 9] or [null, 9]")
 
@@ -131,7 +131,7 @@ def _marks(value: Any) -> Any:
             for text, range_ in value.items()
         )
     if isinstance(value, list | tuple):
-        return tuple(each if isinstance(each, Mark) else Mark(each) for each in value)
+        return tuple(item if isinstance(item, Mark) else Mark(item) for item in value)
     raise ValueError('must be marks with what they say, as in {"*": [1, 9], c: null}')
 
 
@@ -147,16 +147,16 @@ def _margins(value: Any) -> Any:
     if value in ("all", "none"):
         return value
     is_list = isinstance(value, list | tuple)
-    if not is_list or not all(isinstance(each, str | list | tuple) for each in value):
+    if not is_list or not all(isinstance(item, str | list | tuple) for item in value):
         raise ValueError("must be all, none, or lists of dimensions, as in [[region], []]")
-    return tuple(tuple(names(each)) for each in value)
+    return tuple(tuple(names(item)) for item in value)
 
 
 def _hierarchies(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     return {
-        name: parse_builder(each) if isinstance(each, str) else each for name, each in value.items()
+        name: parse_builder(text) if isinstance(text, str) else text for name, text in value.items()
     }
 
 
@@ -293,7 +293,7 @@ class PublishedSpec(SpecPart, BaseModel):
         """The checks, and those of the policies that this table can answer."""
         checks: list[Model] = list(self.checks)
         for policy in self.policy:
-            checks += [each for each in self.asked_by(policy)[0] if each not in checks]
+            checks += [model for model in self.asked_by(policy)[0] if model not in checks]
         return checks
 
     def asked_by(self, policy: Policy) -> tuple[list[Model], list[NotAsked]]:
@@ -335,7 +335,7 @@ class PublishedSpec(SpecPart, BaseModel):
             yield "by names no dimension; name at least one, as in by: [region]."
         roles = [
             *((column, "a dimension") for column in self.by),
-            *((each, role) for each, role in self._named_columns() if each is not None),
+            *((text, role) for text, role in self._named_columns() if text is not None),
         ]
         yield from faults_of_roles(roles, {"by": self.by}, str.casefold)
         yield from self._misplaced_settings()

@@ -183,7 +183,8 @@ def _reviewed(value: Any) -> Any:
     if not isinstance(columns, dict):
         return columns
     return {
-        name: {"why": each} if isinstance(each, str) else each for name, each in columns.items()
+        name: {"why": column} if isinstance(column, str) else column
+        for name, column in columns.items()
     }
 
 
@@ -197,7 +198,7 @@ def _by_name(value: Any, otherwise: str) -> Any:
             raise ValueError(f'column "{repeated}" is named twice.')
         return {name: {} for name in value}
     if isinstance(value, dict):
-        return {name: {} if each is None else each for name, each in value.items()}
+        return {name: {} if item is None else item for name, item in value.items()}
     description = described_value(value)
     raise ValueError(f"must be columns, as in [zip, sex]; found {description}. {otherwise}")
 

@@ -75,7 +75,7 @@ def _with_policies(checks: list[Model], info: ValidationInfo) -> list[Model]:
     """The checks, and those that the policies require of records."""
     required = list(checks)
     for policy in info.data.get("policy", ()):
-        required += [each for each in policy.of_records()[0] if each not in required]
+        required += [item for item in policy.of_records()[0] if item not in required]
     return required
 
 
@@ -221,11 +221,11 @@ class TableSpec(SpecPart, BaseModel):
             *(name for _, _, other in self.other_tables() for name in other.levels),
         }
         inputs["hierarchies"] = {
-            name: each.model_dump(exclude={"why"}, exclude_defaults=True)
-            for name, each in (self.quasi_identifiers | self.events).items()
+            name: column.model_dump(exclude={"why"}, exclude_defaults=True)
+            for name, column in (self.quasi_identifiers | self.events).items()
             if name in at_level
         }
-        return {key: each for key, each in inputs.items() if each}
+        return {key: entry for key, entry in inputs.items() if entry}
 
     @model_validator(mode="after")
     def _require_entity_of_events(self) -> TableSpec:
@@ -247,9 +247,9 @@ class TableSpec(SpecPart, BaseModel):
                 f"{other} is compared by quasi-identifiers, and there are none beside the events: "
                 f"name them with {option('quasi_identifiers', 'COLUMN')}, or leave it out."
             )
-        for name, each in self.events.items():
-            idle = next((k for k in ("keep", "at_most", "weight") if getattr(each, k)), None)
-            if idle or each.at_most is not None:
+        for name, event in self.events.items():
+            idle = next((k for k in ("keep", "at_most", "weight") if getattr(event, k)), None)
+            if idle or event.at_most is not None:
                 raise ValueError(
                     f"events.{name}: {idle or 'at_most'} is for a release, and events are only "
                     "audited. Leave it out."
@@ -342,10 +342,10 @@ class AuditSpec(SpecPart, BaseModel):
             sources = [
                 table.source,
                 *(other.source for _, _, other in _entries(table, SPECS)),
-                *(each.hierarchy for _, _, each in _entries(table, _GENERALISED)),
+                *(item.hierarchy for _, _, item in _entries(table, _GENERALISED)),
                 *(getattr(check, "hierarchy", None) for check in table.checks),
             ]
-            yield from (str(each) for each in sources if isinstance(each, str | Path))
+            yield from (str(source) for source in sources if isinstance(source, str | Path))
 
     def with_location(
         self, error: SpecError | InputError, table: int, key: TablesKey = "tables"
@@ -361,8 +361,8 @@ class AuditSpec(SpecPart, BaseModel):
         document = self._document
         return type(error)(
             "\n".join(
-                _in_file(document, (key, table, *each.location), each.marked)
-                for each in getattr(error, "parts", ()) or (error,)
+                _in_file(document, (key, table, *item.location), item.marked)
+                for item in getattr(error, "parts", ()) or (error,)
             )
         )
 
@@ -401,8 +401,8 @@ class AuditSpec(SpecPart, BaseModel):
         match value:
             case {"defaults": dict(defaults)}:
                 of_cells = {
-                    name: each
-                    for name, each in defaults.items()
+                    name: default
+                    for name, default in defaults.items()
                     if name in PublishedSpec.model_fields
                 }
                 return value | {
@@ -541,8 +541,8 @@ def _entries(
 ) -> Iterator[tuple[str, str, Any]]:
     """The entries of a table under these keys, each with its key and its name."""
     for key in keys:
-        for name, each in getattr(table, key, {}).items():
-            yield key, name, each
+        for name, item in getattr(table, key, {}).items():
+            yield key, name, item
 
 
 def _sources(spec: AuditSpec) -> Iterator[tuple[Sequence[int | str], Any]]:
@@ -619,17 +619,17 @@ def _faults(error: ValidationError) -> list[Fault]:
     come first, and a key that is missing beside one is probably the same."""
     faults = error.errors(include_url=False)
     # The defaults are in every table, too.
-    of_defaults = {each["loc"][1:2] for each in faults if each["loc"][:1] == ("defaults",)}
-    faults = [each for each in faults if each["loc"][2:3] not in of_defaults - {()}]
-    unknown = [each for each in faults if each["type"] == "extra_forbidden"]
-    with_unknown_key = {each["loc"][:-1] for each in unknown}
+    of_defaults = {fault["loc"][1:2] for fault in faults if fault["loc"][:1] == ("defaults",)}
+    faults = [fault for fault in faults if fault["loc"][2:3] not in of_defaults - {()}]
+    unknown = [fault for fault in faults if fault["type"] == "extra_forbidden"]
+    with_unknown_key = {item["loc"][:-1] for item in unknown}
     others = [
-        each
-        for each in faults
-        if each["type"] != "extra_forbidden"
-        and not (each["type"] == "missing" and each["loc"][:-1] in with_unknown_key)
+        fault
+        for fault in faults
+        if fault["type"] != "extra_forbidden"
+        and not (fault["type"] == "missing" and fault["loc"][:-1] in with_unknown_key)
     ]
-    return [_described(each) for each in (*unknown, *others)]
+    return [_described(item) for item in (*unknown, *others)]
 
 
 def _described(fault: Any) -> Fault:

@@ -241,7 +241,7 @@ class YamlDocument:
             )
         starts = [item.start_mark.line for item in node.value]
         followed = [*starts[1:], node.end_mark.line]
-        ends = [self._last_line(*each) for each in zip(starts, followed, strict=True)]
+        ends = [self._last_line(*item) for item in zip(starts, followed, strict=True)]
         return ItemLines(node.start_mark.column, tuple(starts), tuple(ends))
 
     def mapping_lines(self, location: Location) -> tuple[int, int]:
@@ -333,7 +333,7 @@ class _Walk:
             return self._sizes[node]
         if node in inside:
             raise self._error(node, "an alias must not occur inside its own anchor.")
-        size = 1 + sum(self.count_values(each, (*inside, node)) for each in self._values(node))
+        size = 1 + sum(self.count_values(value, (*inside, node)) for value in self._values(node))
         if size > MOST_NODES:
             raise self._error(
                 node, f"its aliases expand this to more than {MOST_NODES:,} values. Use fewer."

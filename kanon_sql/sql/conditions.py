@@ -155,7 +155,7 @@ def _generated(expression: exp.Expr, text: str, dialect: str) -> str:
 def _without_brackets(tree: exp.Expr) -> exp.Expr:
     """A copy without parentheses, and with one node for CAST, which Spark's dialect has two of."""
     unnested = tree.copy()
-    for node in [each for each in unnested.find_all(exp.Paren, exp.TryCast) if each.parent]:
+    for node in [node for node in unnested.find_all(exp.Paren, exp.TryCast) if node.parent]:
         node.replace(node.this if isinstance(node, exp.Paren) else exp.Cast(**node.args))
     return unnested
 
@@ -263,7 +263,7 @@ def _type_of_literal(side: exp.Expr) -> str | None:
 
 
 def _refuse_long_numbers(sides: list[exp.Expr]) -> None:
-    for literal in (each for side in sides for each in side.find_all(exp.Literal)):
+    for literal in (literal for side in sides for literal in side.find_all(exp.Literal)):
         if not literal.is_string and len(literal.name) > 15:
             raise SpecError(
                 f"where: {literal.name} has more digits than are compared exactly. Write it in "
@@ -279,6 +279,6 @@ def _is_text(side: exp.Expr, types: Mapping[str, str]) -> bool:
         case exp.Cast():
             return side.to.this in exp.DataType.TEXT_TYPES
     chooses = isinstance(side, _CHOICES) and any(
-        _is_text(each.unnest(), types) for each in side.iter_expressions()
+        _is_text(expression.unnest(), types) for expression in side.iter_expressions()
     )
     return chooses or isinstance(side, _TEXTS)

@@ -36,12 +36,12 @@ def require_select(sql: str, tables: frozenset[str]) -> None:
     that passed are remembered, as a server repeats them from one call to the next.
     """
     nodes = list(parsed(sql).find_all(exp.CTE, exp.Table, *_WRITING, bfs=False))
-    writing = next((each for each in nodes if isinstance(each, _WRITING)), None)
+    writing = next((node for node in nodes if isinstance(node, _WRITING)), None)
     if writing is not None:
         raise EngineError(f"refused a statement that does not only read: {writing.key}.")
-    named = {each.alias for each in nodes if isinstance(each, exp.CTE)}
+    named = {node.alias for node in nodes if isinstance(node, exp.CTE)}
     declared = {_declared(table) for table in tables}
-    for table in (each for each in nodes if isinstance(each, exp.Table)):
+    for table in (node for node in nodes if isinstance(node, exp.Table)):
         if isinstance(table.this, exp.Identifier) and not table.db and table.name in named:
             continue
         if _table_name(table) not in declared:
@@ -66,7 +66,7 @@ def _declared(from_item: str) -> str:
 
 def _table_name(table: exp.Table) -> str:
     """The table without its alias, as spelled in FROM."""
-    is_name = all(not each or key in ("this", "alias") for key, each in table.args.items())
+    is_name = all(not argument or key in ("this", "alias") for key, argument in table.args.items())
     if is_name and isinstance(table.this, exp.Identifier) and not table.this.quoted:
         return str(table.this.this)
     unaliased = table.copy()

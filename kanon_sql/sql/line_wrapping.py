@@ -102,7 +102,7 @@ def _pieces(sql: str, tokens: Sequence[Token]) -> list[_Piece]:
 
 
 def _text(pieces: Sequence[_Piece]) -> str:
-    return "".join(f"{' ' if each.spaced else ''}{each.text}" for each in pieces).strip()
+    return "".join(f"{' ' if piece.spaced else ''}{piece.text}" for piece in pieces).strip()
 
 
 def _wrapped(pieces: Sequence[_Piece], indent: int, bracketed: bool = False) -> Iterator[str]:
@@ -131,8 +131,8 @@ def _segments(pieces: Sequence[_Piece], bracketed: bool) -> list[_Segment]:
 
     If no bracket closes on the line, the segments are those within an unclosed one.
     """
-    for level in sorted({each.depth for each in pieces}):
-        outer = [place for place, each in enumerate(pieces) if each.depth == level]
+    for level in sorted({piece.depth for piece in pieces}):
+        outer = [place for place, piece in enumerate(pieces) if piece.depth == level]
         within = _of_brackets(pieces, outer)
         segments = _of_clauses(pieces, outer) or _of_operands(pieces, outer, bracketed)
         if (
@@ -177,9 +177,10 @@ def _is_between(pieces: Sequence[_Piece], place: int, operators: set[TokenType])
         return False
     if pieces[place].type == TokenType.AND:
         before = [
-            each.type
-            for each in pieces[:place]
-            if each.depth == pieces[place].depth and each.type in (TokenType.AND, TokenType.BETWEEN)
+            piece.type
+            for piece in pieces[:place]
+            if piece.depth == pieces[place].depth
+            and piece.type in (TokenType.AND, TokenType.BETWEEN)
         ]
         return before[-1:] != [TokenType.BETWEEN]
     last = pieces[place - 1].type
@@ -199,9 +200,11 @@ def _of_brackets(pieces: Sequence[_Piece], outer: Sequence[int]) -> list[_Segmen
         return []
     opening, closing = max(groups, key=lambda group: len(_text(pieces[slice(*group)])))
     inner = pieces[opening + 1 : closing]
-    least = min(each.depth for each in inner)
+    least = min(piece.depth for piece in inner)
     branches = [
-        place for place, each in enumerate(inner) if each.depth == least and each.type in _BRANCHES
+        place
+        for place, piece in enumerate(inner)
+        if piece.depth == least and piece.type in _BRANCHES
     ]
     if pieces[opening].type == TokenType.CASE:
         within = [replace(segment, further=1) for segment in _split(inner, branches, 1)]

@@ -93,10 +93,10 @@ def local_recoding(
 def _factors(sets: FrequencySets, records: int, weights: Mapping[str, float]) -> list[int]:
     """Integer factors in the ratio weight / (leaves - 1) that make gains of different
     quasi-identifiers comparable. Integer sums are exact, so ties are detected exactly."""
-    leaves = [each.leaves for each in sets.quasi_identifiers]
+    leaves = [column.leaves for column in sets.quasi_identifiers]
     shares = [
-        Fraction(str(weights.get(each.name, 1))) / (many - 1) if many > 1 else Fraction(0)
-        for each, many in zip(sets.quasi_identifiers, leaves, strict=True)
+        Fraction(str(weights.get(column.name, 1))) / (many - 1) if many > 1 else Fraction(0)
+        for column, many in zip(sets.quasi_identifiers, leaves, strict=True)
     ]
     denominator = math.lcm(*(share.denominator for share in shares))
     factors = [int(share * denominator) for share in shares]
@@ -132,11 +132,11 @@ class _Rounds:
         self, sets: FrequencySets, starts: Levels, factors: Sequence[int], records: int
     ) -> None:
         self._sets, self._starts, self._factors = sets, starts, factors
-        leaves = max(each.leaves for each in sets.quasi_identifiers)
+        leaves = max(column.leaves for column in sets.quasi_identifiers)
         best = (records * leaves * max(factors) + 1) * len(factors)
         self._offer_type = "bigint" if best < _SMALL else "hugeint"
-        self._keys = [each.key for each in sets.quasi_identifiers]
-        self._levels = [starts[each.name] for each in sets.quasi_identifiers]
+        self._keys = [column.key for column in sets.quasi_identifiers]
+        self._levels = [starts[column.name] for column in sets.quasi_identifiers]
         self._carried = list(sets.searched_columns)
         self._labels_of_values = labels_of_values(
             sets, {name: range(level + 1) for name, level in starts.items()}
@@ -211,7 +211,7 @@ class _Rounds:
             records=self._sets.raw.name,
             keys=self._keys,
             starts=self._levels,
-            values=[each.values for each in self._sets.quasi_identifiers],
+            values=[column.values for column in self._sets.quasi_identifiers],
             carried=self._carried,
         )
         return self._keep(
@@ -397,8 +397,10 @@ class _Rounds:
             members=live,
             splits=split.name,
             moved=[
-                _Moved(each.place, each.key, each.values, [level for level in levels if level])
-                for each, levels in zip(self._sets.quasi_identifiers, split.levels, strict=True)
+                _Moved(
+                    column.place, column.key, column.values, [level for level in levels if level]
+                )
+                for column, levels in zip(self._sets.quasi_identifiers, split.levels, strict=True)
             ],
             carried=self._carried,
             closing=not self._carried,

@@ -62,8 +62,8 @@ class RecodedSets:
             ),
         )
         shown = {
-            each.name: render("shown_by_class", marked=MARKED, shown=self._shown, qi=each.place)
-            for each in self.sets.quasi_identifiers
+            column.name: render("shown_by_class", marked=MARKED, shown=self._shown, qi=column.place)
+            for column in self.sets.quasi_identifiers
         }
         return ReleasedSet(self.sets, shown, self.recoding.labels)
 
@@ -81,7 +81,7 @@ class RecodedSets:
             members=self.recoding.members,
             shown=self._shown,
             keys=self._keys,
-            values=[each.values for each in self.sets.quasi_identifiers],
+            values=[column.values for column in self.sets.quasi_identifiers],
         )
         self.sets.materialise(
             RECODINGS, "How does the release show each combination of values?", sql
@@ -91,15 +91,15 @@ class RecodedSets:
 
     @property
     def _keys(self) -> list[str]:
-        return [each.key for each in self.sets.quasi_identifiers]
+        return [column.key for column in self.sets.quasi_identifiers]
 
     @cached_property
     def texts(self) -> str:
         """The temporary table of every label as text."""
         levels = [
-            _LevelOfValues(each.place, level, each.values, each.column.type)
-            for each in self.sets.quasi_identifiers
-            for level in range(self.recoding.starts[each.name] + 1)
+            _LevelOfValues(qi.place, level, qi.values, qi.column.type)
+            for qi in self.sets.quasi_identifiers
+            for level in range(self.recoding.starts[qi.name] + 1)
         ]
         return self.sets.materialise(
             f"{PRIVATE}label_texts",

@@ -128,17 +128,18 @@ class RecodedChain(ViewChain):
     @property
     def _recoded_records_sql(self) -> str:
         shown = self.published_as_text
-        places = {each.name: each.place for each in self.quasi_identifiers if each.name in shown}
+        places = {
+            column.name: column.place for column in self.quasi_identifiers if column.name in shown
+        }
         return render(
             "recoded_records",
             records=self.named("step_0"),
             columns=[
-                _Published(each.name, each.type, place=places.get(each.name, 0))
-                for each in self.columns
+                _Published(column.name, column.type, place=places.get(column.name, 0))
+                for column in self.columns
             ],
             raw=[
-                replace(each.column, name=self.raw_name(each.column))
-                for each in self.quasi_identifiers
+                replace(qi.column, name=self.raw_name(qi.column)) for qi in self.quasi_identifiers
             ],
             recodings=RECODINGS,
             star=self.suppressed_as == "star",
@@ -150,14 +151,14 @@ class RecodedChain(ViewChain):
         return render(
             "records_at_their_levels",
             records=self._walk[-1].name,
-            columns=[self._shown(each) for each in self.columns],
+            columns=[self._shown(column) for column in self.columns],
             levels=_LEVELS if self._is_short else f"kanon_class_{len(tree.rounds)}",
             digits=tree.digits,
             star=self.suppressed_as == "star",
         )
 
     def _shown(self, column: Column) -> _Published:
-        by_name = {each.name: each.place for each in self.quasi_identifiers}
+        by_name = {column.name: column.place for column in self.quasi_identifiers}
         if column.name not in self.published_as_text:
             return _Published(column.name, column.type)
         qi, tree = by_name[column.name], self._tree
@@ -171,7 +172,7 @@ class RecodedChain(ViewChain):
     def published_as_text(self) -> frozenset[str]:
         """The quasi-identifiers published as text; all of them if suppressed records become `*`."""
         if self.suppressed_as == "star":
-            return frozenset(each.name for each in self.bound.quasi_identifiers)
+            return frozenset(column.name for column in self.bound.quasi_identifiers)
         return self.generalised
 
     @property
@@ -259,19 +260,19 @@ class RecodedChain(ViewChain):
     @property
     def _digits_in_words(self) -> str:
         digits = plural(self._tree.digits, "digit")
-        names = ", ".join(each.name for each in self.quasi_identifiers)
+        names = ", ".join(column.name for column in self.quasi_identifiers)
         return f"{digits} for each of {names}"
 
     def _labelled(self, looked_at: set[str], first: list[Case] | None = None) -> View:
         """The records with every label that a split or the release reads."""
         columns = []
-        for each in self.quasi_identifiers:
-            shown = self._levels_shown[each.place - 1]
-            is_text = each.name in self.published_as_text
-            for level in range(self._tree.starts[each.place - 1] + 1):
-                name = label_name(each.place, level)
+        for column in self.quasi_identifiers:
+            shown = self._levels_shown[column.place - 1]
+            is_text = column.name in self.published_as_text
+            for level in range(self._tree.starts[column.place - 1] + 1):
+                name = label_name(column.place, level)
                 if name in looked_at or (is_text and level in shown):
-                    columns.append(self._label(each.place, level, name))
+                    columns.append(self._label(column.place, level, name))
         return View(
             self.named(LABELS),
             ("The same with what each quasi-identifier is at each level that is needed.",),
@@ -284,13 +285,13 @@ class RecodedChain(ViewChain):
         )
 
     def _label(self, place: int, level: int, name: str) -> _LabelColumn:
-        each = self.quasi_identifiers[place - 1]
-        value = f"records.{identifier(self.raw_name(each.column))}"
+        qi = self.quasi_identifiers[place - 1]
+        value = f"records.{identifier(self.raw_name(qi.column))}"
         if level == 0:
-            is_text = each.column.type == "VARCHAR"
-            text = value if is_text else render("raw_as_text", value=value, type=each.column.type)
+            is_text = qi.column.type == "VARCHAR"
+            text = value if is_text else render("raw_as_text", value=value, type=qi.column.type)
             return _LabelColumn(name, text, None)
-        label = label_of(each.levels, level, value, portable=not TRAITS[self.dialect].embedded)
+        label = label_of(qi.levels, level, value, portable=not TRAITS[self.dialect].embedded)
         if label.joined is None:
             return _LabelColumn(name, label.sql, None)
         joined = replace(label.joined, name=f"kanon_hierarchy_{place}_{level}")

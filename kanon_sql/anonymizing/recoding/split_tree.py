@@ -86,14 +86,14 @@ class SplitTree:
         """The parts of each split class: the children in order, then the rest."""
         return {
             of: tuple(splits)
-            for each in self.rounds
-            for of, splits in groupby(each, key=attrgetter("of"))
+            for item in self.rounds
+            for of, splits in groupby(item, key=attrgetter("of"))
         }
 
     @cached_property
     def labels(self) -> frozenset[str]:
         """The labels that distinguish the classes."""
-        first = [each.label for conditions in self.first.values() for each in conditions]
+        first = [condition.label for conditions in self.first.values() for condition in conditions]
         of_splits = [split.label for splits in self.rounds for split in splits]
         return frozenset(label for label in (*first, *of_splits) if label is not None)
 
@@ -161,7 +161,11 @@ class SplitTree:
         """The conditions of a class and of its split, without those that the split implies."""
         if split.level is None:
             return conditions
-        kept = [each for each in conditions if each.qi != split.qi or not self.nested[split.qi - 1]]
+        kept = [
+            condition
+            for condition in conditions
+            if condition.qi != split.qi or not self.nested[split.qi - 1]
+        ]
         return (*kept, LabelTest(split.qi, split.level, split.label))
 
 
@@ -198,7 +202,7 @@ def split_tree(recoded: RecodedSets, most: int) -> SplitTree | NoViews:
         "starts_as_texts",
         class_levels=recoding.starting_levels,
         texts=recoded.texts,
-        keys=[each.key for each in sets.quasi_identifiers],
+        keys=[column.key for column in sets.quasi_identifiers],
     )
     starts = sets.fetch(
         "starts_as_texts", "Which labels does each class have before the first split?", sql
@@ -209,7 +213,7 @@ def split_tree(recoded: RecodedSets, most: int) -> SplitTree | NoViews:
         if len({row["kanon_text"] for row in starts if row["kanon_qi"] == qi}) > 1
         or recoding.suppressed
     }
-    levels = [recoding.starts[each.name] for each in sets.quasi_identifiers]
+    levels = [recoding.starts[column.name] for column in sets.quasi_identifiers]
     first: dict[int, tuple[LabelTest, ...]] = {}
     for row in starts:
         number, qi = int(row["kanon_class"]), int(row["kanon_qi"])
@@ -218,8 +222,8 @@ def split_tree(recoded: RecodedSets, most: int) -> SplitTree | NoViews:
     tree = SplitTree(
         tuple(levels),
         tuple(
-            all(each.nested(level) for level in range(1, top + 1))
-            for each, top in zip(sets.quasi_identifiers, levels, strict=True)
+            all(column.nested(level) for level in range(1, top + 1))
+            for column, top in zip(sets.quasi_identifiers, levels, strict=True)
         ),
         first,
         tuple(_rounds(recoded, first)),

@@ -393,7 +393,7 @@ def preferences_of(options: ReleaseOptions, bound: ResolvedQuestion) -> Preferen
 
     Raises `SpecError` for a column that is not a quasi-identifier or is named twice.
     """
-    names = [each.name for each in bound.quasi_identifiers]
+    names = [column.name for column in bound.quasi_identifiers]
     at_most: dict[str, int] = {}
     weights: dict[str, float] = {}
     for column in bound.quasi_identifiers:
@@ -430,7 +430,7 @@ def _each_once(parameter: str, requested: Iterable[str], names: list[str]) -> li
 
 
 def _quasi_identifier(parameter: str, name: str, names: list[str]) -> str:
-    same_name = [each for each in names if each.casefold() == name.casefold()]
+    same_name = [text for text in names if text.casefold() == name.casefold()]
     if name in names or len(same_name) == 1:
         return name if name in names else same_name[0]
     raise SpecError(

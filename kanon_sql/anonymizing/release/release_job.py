@@ -158,7 +158,7 @@ class ReleaseJob:
     @property
     def released_unassigned(self) -> Untouched:
         """The columns released unchanged, before the records unique in them are counted."""
-        return Untouched(tuple(each.name for each in self._unchanged_columns))
+        return Untouched(tuple(column.name for column in self._unchanged_columns))
 
     @property
     def name(self) -> str:
@@ -225,13 +225,15 @@ class ReleaseJob:
     def judged_without_release(self, sets: FrequencySets, levels: Levels) -> Judged:
         """The audit of the table at these levels, where nothing can be released."""
         bound = self.bound
-        levels_of = {each.name: each.levels for each in sets.quasi_identifiers}
+        levels_of = {column.name: column.levels for column in sets.quasi_identifiers}
         facts = replace(
             bound.facts,
             longest={
-                name: each.longest for name, each in levels_of.items() if each.longest is not None
+                name: level.longest
+                for name, level in levels_of.items()
+                if level.longest is not None
             },
-            hierarchies={name: each.table for name, each in levels_of.items() if each.table},
+            hierarchies={name: level.table for name, level in levels_of.items() if level.table},
         )
         at_levels = bind(bound.roles.at(levels), facts)
         return Judged(answered(plan_audit(at_levels), self.session()), self.released_unassigned)
@@ -269,9 +271,9 @@ class ReleaseJob:
         yield from time_zones(self.bound, generalised)
         yield from zones_kept(self.bound.table, {*self.dropped, *generalised})
         yield from unassigned_warnings(unassigned, self.bound)
-        for each in sets.quasi_identifiers:
-            if each.name in generalised:
-                yield from summary_of_faults(each.levels.faults).splitlines()
+        for column in sets.quasi_identifiers:
+            if column.name in generalised:
+                yield from summary_of_faults(column.levels.faults).splitlines()
         failed = {check.model for check in after.checks if check.holds is False}
         unsearched = [
             check.model.name()
@@ -375,7 +377,9 @@ class ReleaseJob:
         self, statements: tuple[str, ...], chain: ViewChain | None
     ) -> tuple[str, ...]:
         withheld = self.bound.hierarchy_texts | (chain.values if chain else frozenset())
-        return tuple(without_texts(each, self.engine.dialect, withheld) for each in statements)
+        return tuple(
+            without_texts(statement, self.engine.dialect, withheld) for statement in statements
+        )
 
     @property
     def _unchanged_columns(self) -> tuple[Column, ...]:
@@ -395,7 +399,7 @@ class ReleaseJob:
         """The release, once the engine's cluster has written it."""
         session, name = self.session(), self.partition
         column = None if name is None else find(name, chain.published)
-        tables = frozenset([*(each.sql for each in self.bound.tables), chain.named(RELEASE)])
+        tables = frozenset([*(table.sql for table in self.bound.tables), chain.named(RELEASE)])
         if column is not None and column.type == "VARCHAR":
             sql = render("empty_texts", relation=chain.named(RELEASE), column=column)
             question = f"How many records are empty texts in {column.name}?"
@@ -423,8 +427,8 @@ class ReleaseJob:
     def _alone(self, chain: ViewChain, table: Table) -> int:
         """Number of records (of people, with an entity) that are unique in the quasi-identifiers
         and unchanged columns together."""
-        names = [each.name for each in self.bound.quasi_identifiers]
-        names += [each.name for each in self._unchanged_columns]
+        names = [column.name for column in self.bound.quasi_identifiers]
+        names += [column.name for column in self._unchanged_columns]
         columns = [find(name, table) for name in names]
         entity = self.bound.entity
         sql = render(
@@ -443,8 +447,8 @@ class ReleaseJob:
         the release is not held here, and each of them would make it again."""
         if not (isinstance(self.engine, Hub) and self.engine.materialises):
             return
-        for place, each in enumerate(self.bound.roles.insensitive, start=1):
-            column = bound_column(each, "kanon_column")
+        for place, item in enumerate(self.bound.roles.insensitive, start=1):
+            column = bound_column(item, "kanon_column")
             relation = render(
                 "unchanged_values",
                 records=records(self.bound, [column]),
@@ -470,14 +474,14 @@ class ReleaseJob:
             update={
                 "name": release_name,
                 "quasi_identifiers": {
-                    each.name: bound.roles.hierarchy(each) for each in bound.quasi_identifiers
+                    column.name: bound.roles.hierarchy(column) for column in bound.quasi_identifiers
                 },
                 "identifiers": [],
                 "where": None,
                 "first": None,
             }
         )
-        others = {each.key: each.table for each in bound.others}
+        others = {other.key: other.table for other in bound.others}
         released = bind(resolve(table_spec, table, others), bound.facts)
         if self.options.algorithm == "datafly":
             return answered(plan_audit(released), self.session())
@@ -499,8 +503,8 @@ class ReleaseJob:
     def _with_reference_levels(released: ResolvedQuestion, levels: Levels) -> ResolvedQuestion:
         """The question with references at these levels, unless they have levels of their own."""
         others = tuple(
-            replace(each, levels=levels) if each.kind is REFERENCE and not each.levels else each
-            for each in released.roles.others
+            replace(other, levels=levels) if other.kind is REFERENCE and not other.levels else other
+            for other in released.roles.others
         )
         return bind(replace(released.roles, others=others), released.facts)
 
@@ -577,7 +581,7 @@ def handling_of_unassigned(bound: ResolvedQuestion, options: ReleaseOptions) -> 
 
 
 def refuse_unassigned(bound: ResolvedQuestion, options: ReleaseOptions) -> None:
-    columns = [each.name for each in bound.roles.unassigned]
+    columns = [column.name for column in bound.roles.unassigned]
     if columns and handling_of_unassigned(bound, options) == "error":
         raise SpecError(
             f"{bound.table.name} has {plural(len(columns), 'unassigned column')}: "

@@ -69,7 +69,9 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
         head.append(f"Put the name of your table where {views[0].name} reads it.")
     statements = run if executed else _generated(shipped)
     traits = TRAITS[dialect]
-    before = "\n".join(f"{each};" for each in _setup_statements(views, statements, dialect))
+    before = "\n".join(
+        f"{statement};" for statement in _setup_statements(views, statements, dialect)
+    )
     texts = [
         *([before] if before else []),
         *(
@@ -123,7 +125,7 @@ def _setup_statements(
 ) -> Iterator[str]:
     """The statements that make room for the views."""
     traits, names = TRAITS[dialect], [view.name for view in views]
-    longest = max(len(each.encode()) for each in statements)
+    longest = max(len(statement.encode()) for statement in statements)
     if dialect == "clickhouse" and longest > _LONGEST_OF_CLICKHOUSE:
         yield f"set max_query_size = {2 * longest}, max_ast_elements = {longest}"
     if traits.begins:
@@ -360,8 +362,9 @@ def _comment(chain: ViewChain, source: str, levels: Mapping[str, int]) -> list[s
         f"{source} at the levels that make it {chain.k}-anonymous "
         f"({chain.algorithm.capitalize()}):",
         *(
-            f"    {each.name} at level {levels[each.name]} ({each.levels.label(levels[each.name])})"
-            for each in chain.quasi_identifiers
+            f"    {column.name} at level {levels[column.name]} "
+            f"({column.levels.label(levels[column.name])})"
+            for column in chain.quasi_identifiers
         ),
         f"SQL of {chain.dialect}, where the levels were found.",
     ]
@@ -369,8 +372,8 @@ def _comment(chain: ViewChain, source: str, levels: Mapping[str, int]) -> list[s
 
 def _properties(chain: ViewChain, name: str, gating: Sequence[BoundCheck]) -> dict[str, Any]:
     bound = chain.bound
-    roles = {each.name: "quasi_identifier" for each in bound.quasi_identifiers}
-    roles |= {each.name: "sensitive" for each in bound.sensitive}
+    roles = {column.name: "quasi_identifier" for column in bound.quasi_identifiers}
+    roles |= {column.name: "sensitive" for column in bound.sensitive}
     roles |= {bound.entity.name: "entity"} if bound.entity else {}
     roles |= {bound.weight.name: "weight"} if bound.weight else {}
     settings: dict[str, Any] = {
@@ -437,9 +440,9 @@ def _share_left_out(
     arguments: dict[str, Any] = {"made_of": f"ref('{source}')", "max_share": max_share}
     if chain.suppressed_as == "star":
         arguments["starred"] = [
-            each.name
-            for each in chain.quasi_identifiers
-            if each.levels.label(levels.get(each.name, 0)) != SUPPRESS
+            column.name
+            for column in chain.quasi_identifiers
+            if column.levels.label(levels.get(column.name, 0)) != SUPPRESS
         ]
         arguments["quote_columns"] = True
     test = "share_left_out"
@@ -449,9 +452,9 @@ def _share_left_out(
 def _arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
     """What the test of a check takes; every name is quoted, as it is in the model."""
     settings = _parameters(check)
-    known = [each.name for each in bound.quasi_identifiers]
+    known = [column.name for column in bound.quasi_identifiers]
     if settings.pop("with_other_sensitive", False):
-        known += [each.name for each in bound.sensitive if each != check.column]
+        known += [column.name for column in bound.sensitive if column != check.column]
     arguments = {"quasi_identifiers": known, **settings, "quote_columns": True}
     if bound.entity:
         arguments["entity"] = bound.entity.name

@@ -59,7 +59,7 @@ def suppress(
     least k suppressed ones. The returned chain records whether there were any; its last view can be
     queried. `other_violations` are SELECTs of classes that violate a check against another table.
     """
-    keys = [each.key for each in sets.quasi_identifiers]
+    keys = [column.key for column in sets.quasi_identifiers]
     counted = replace(chain, kept=True, dialect=sets.dialect)
     _keep_classes(sets, levels)
     sets.materialise(
@@ -108,7 +108,7 @@ def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
     of_places = render(
         "classes_of_places",
         set=sets.at(levels).name,
-        keys=[each.key for each in sets.quasi_identifiers],
+        keys=[column.key for column in sets.quasi_identifiers],
         entity=sets.bound.entity,
     )
     sets.materialise(
@@ -130,7 +130,7 @@ def _keep_donated(sets: FrequencySets, chain: ViewChain) -> None:
         "Which records does step 4 suppress?",
         render("donated_records", numbered=chain.numbered.name),
     )
-    raw = [replace(each, name=chain.raw_name(each)) for each in sets.bound.quasi_identifiers]
+    raw = [replace(column, name=chain.raw_name(column)) for column in sets.bound.quasi_identifiers]
     sets.keep_places_of(
         DONATED_PLACES, "Which raw values do the records suppressed in step 4 have?", DONATED, raw
     )
@@ -155,7 +155,8 @@ def _mark(
 
 def _released(sets: FrequencySets, levels: Levels) -> list[ReleasedLevel]:
     return [
-        ReleasedLevel(each.values, each.key, levels[each.name]) for each in sets.quasi_identifiers
+        ReleasedLevel(column.values, column.key, levels[column.name])
+        for column in sets.quasi_identifiers
     ]
 
 
@@ -165,7 +166,7 @@ def _classes_in_short(
     sql = render(
         "released_classes",
         classes=CLASSES,
-        keys=[each.key for each in sets.quasi_identifiers],
+        keys=[column.key for column in sets.quasi_identifiers],
         violating=violating,
         donors=donors,
     )

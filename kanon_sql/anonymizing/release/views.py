@@ -65,12 +65,12 @@ def refuse_taken_names(bound: ResolvedQuestion, name: str, *, shipped: bool) -> 
     `shipped`, to be created next to it and to the other tables stored there."""
     table = bound.table
     generated = re.compile(rf"{re.escape(name)}(_{_STEPS})?|{PRIVATE}.*", re.IGNORECASE)
-    for each in (table, *(other.table for other in bound.others)):
-        *schema, own = re.split(r"""["`]\.["`]""", each.sql.strip('"`'))
-        is_named = not each.embedded or schema
+    for item in (table, *(other.table for other in bound.others)):
+        *schema, own = re.split(r"""["`]\.["`]""", item.sql.strip('"`'))
+        is_named = not item.embedded or schema
         if is_named and (shipped or not schema) and generated.fullmatch(own):
             raise SpecError(
-                f"{each.name} has the name of a view of the release {name} and would be mistaken "
+                f"{item.name} has the name of a view of the release {name} and would be mistaken "
                 f"for it. Call the views something else: {option('view_name')}."
             )
     created = re.compile(rf"{re.escape(name)}(_{_STEPS})?", re.IGNORECASE)
@@ -198,7 +198,7 @@ class ViewChain:
         which takes them into account."""
         if self.algorithm != "optimal":
             return
-        by_name = {each.name: each for each in self.quasi_identifiers}
+        by_name = {column.name: column for column in self.quasi_identifiers}
         levels = {
             step.attribute: (by_name[step.attribute].levels, step.to_level) for step in self.steps
         }
@@ -317,9 +317,9 @@ class ViewChain:
     @property
     def published_order(self) -> tuple[Column | BoundColumn, ...]:
         """The columns that a release is ordered by: the quasi-identifiers, then the others."""
-        columns = {each.name: each for each in self.published.columns}
+        columns = {column.name: column for column in self.published.columns}
         first = [self.first_in_order] if self.first_in_order else []
-        first += [each.name for each in self.bound.quasi_identifiers]
+        first += [column.name for column in self.bound.quasi_identifiers]
         return tuple(columns[name] for name in dict.fromkeys([*first, *columns]))
 
     @property
@@ -360,15 +360,15 @@ class ViewChain:
 
     def statements(self, transpile: Callable[[str], str]) -> tuple[str, ...]:
         """What creates each view, in the words of an engine, for whoever runs it."""
-        own = {each.sql: each for each in self.bound.tables if each.read_in_views}
+        own = {table.sql: table for table in self.bound.tables if table.read_in_views}
         create = TRAITS[self.dialect].create_view
-        if self.dialect == "spark" and any(each.temporary for each in own.values()):
+        if self.dialect == "spark" and any(table.temporary for table in own.values()):
             create = create.replace("view", "temporary view")
 
         def created(view: View) -> str:
             sql = view.sql
-            for name, each in own.items():
-                sql = sql.replace(name, each.read_in_views)
+            for name, table in own.items():
+                sql = sql.replace(name, table.read_in_views)
             return f"{create} {view.name} as\n{wrapped(transpile(sql), self.dialect)}"
 
         return tuple(map(created, self.views))
@@ -378,14 +378,14 @@ class ViewChain:
         """The last view as a table to query."""
         texts = self.generalised
         if self.suppressed_as == "star":
-            texts |= {each.name for each in self.bound.quasi_identifiers}
+            texts |= {column.name for column in self.bound.quasi_identifiers}
         columns = tuple(
             Column(
-                each.name,
-                "VARCHAR" if each.name in texts else each.type,
-                unusable_because=each.unusable_because,
+                column.name,
+                "VARCHAR" if column.name in texts else column.type,
+                unusable_because=column.unusable_because,
             )
-            for each in self.columns
+            for column in self.columns
         )
         return Table(
             self.bound.table.name,
@@ -406,17 +406,17 @@ class ViewChain:
     def columns(self) -> tuple[Column, ...]:
         """The published columns, in table order; a label is text."""
         return tuple(
-            replace(each, type="VARCHAR") if each.name in self.generalised else each
-            for each in self.bound.table.columns
-            if each.name not in self.dropped
+            replace(column, type="VARCHAR") if column.name in self.generalised else column
+            for column in self.bound.table.columns
+            if column.name not in self.dropped
         )
 
     @property
     def released(self) -> ResolvedQuestion:
         """The question on the records at the levels of the release."""
         quasi_identifiers = tuple(
-            replace(each, type="VARCHAR") if each.name in self.generalised else each
-            for each in self.bound.quasi_identifiers
+            replace(column, type="VARCHAR") if column.name in self.generalised else column
+            for column in self.bound.quasi_identifiers
         )
         table = Table(
             self.bound.table.name,
@@ -485,7 +485,7 @@ class ViewChain:
     def _generalised(self) -> Iterator[View]:
         raw = list(self.raw.values())
         yield self.raw_records
-        by_name = {each.name: each for each in self.quasi_identifiers}
+        by_name = {column.name: column for column in self.quasi_identifiers}
         reached = dict.fromkeys(by_name, 0)
         for number, step in enumerate(self.steps, start=1):
             levels, place = by_name[step.attribute].levels, by_name[step.attribute].place
@@ -551,8 +551,10 @@ def dropped_columns(bound: ResolvedQuestion, *, drops_unassigned: bool) -> tuple
     """The columns that a release leaves out: identifiers and, if `drops_unassigned`, unassigned
     columns."""
     identifiers = {find(name, bound.table).name for name in bound.spec.identifiers}
-    left_out = {each.name for each in bound.roles.unassigned} if drops_unassigned else set()
-    return tuple(each.name for each in bound.table.columns if each.name in identifiers | left_out)
+    left_out = {column.name for column in bound.roles.unassigned} if drops_unassigned else set()
+    return tuple(
+        column.name for column in bound.table.columns if column.name in identifiers | left_out
+    )
 
 
 def is_unnamed_frame(table: TableSpec) -> bool:

@@ -47,7 +47,8 @@ class Preferences:
     def highest_of(self, quasi_identifiers: Iterable[QuasiIdentifier]) -> dict[str, int]:
         """The highest allowed level of each quasi-identifier."""
         return {
-            each.name: self.highest(each.name, each.levels.height) for each in quasi_identifiers
+            column.name: self.highest(column.name, column.levels.height)
+            for column in quasi_identifiers
         }
 
     def bounded(self, attribute: Attribute) -> Attribute:
@@ -81,7 +82,7 @@ class ColumnCosts:
 
     @cached_property
     def records(self) -> int:
-        return sum(each.records for each in self.levels[0])
+        return sum(portion.records for portion in self.levels[0])
 
     @cached_property
     def bits(self) -> float:
@@ -91,7 +92,8 @@ class ColumnCosts:
     def bits_within(self, level: int) -> float:
         """Bits that are still left to lose at a level."""
         return math.fsum(
-            each.records * math.log2(self.records / each.under_label) for each in self.levels[level]
+            portion.records * math.log2(self.records / portion.under_label)
+            for portion in self.levels[level]
         )
 
 
@@ -117,7 +119,7 @@ class Kept:
     def _sums(self) -> tuple[list[int], list[float]]:
         return (
             list(accumulate(count for _, count in self.saved)),
-            list(accumulate(each * count for each, count in self.saved)),
+            list(accumulate(number * count for number, count in self.saved)),
         )
 
 
@@ -150,7 +152,7 @@ class CellCosts:
         return self.metric == "precision"
 
     def base(self, lattice: Lattice) -> Sequence[float]:
-        by_place = {each.place: each for each in self.columns}
+        by_place = {column.place: column for column in self.columns}
         return lattice.sums(
             [
                 [
@@ -164,7 +166,9 @@ class CellCosts:
         )
 
     def more(self, node: Node, suppressed: int) -> float:
-        return math.fsum(self._more(each, node[each.place], suppressed) for each in self.columns)
+        return math.fsum(
+            self._more(column, node[column.place], suppressed) for column in self.columns
+        )
 
     def more_below(self, node: Node, cost: float) -> float:
         # The same records are suppressed at the finer node, and the additional loss of each is no
@@ -173,7 +177,8 @@ class CellCosts:
         if not self.stay_suppressed:
             return 0.0
         return cost - math.fsum(
-            self._score(each, self.kept(each, node[each.place]).lost) for each in self.columns
+            self._score(column, self.kept(column, node[column.place]).lost)
+            for column in self.columns
         )
 
     def least_above(self, node: Node) -> float:
@@ -182,8 +187,8 @@ class CellCosts:
     def cost(self, node: Node, suppressed: Suppressed) -> float:
         """Cost of a node with these suppressed records."""
         return math.fsum(
-            self._score(each, self.lost(each, node[each.place], suppressed))
-            for each in self.columns
+            self._score(column, self.lost(column, node[column.place], suppressed))
+            for column in self.columns
         )
 
     def value(self, cost: float) -> float:
@@ -212,13 +217,13 @@ class CellCosts:
             case "non_uniform_entropy":
                 lost = column.bits - column.bits_within(level)
                 saved = [
-                    (math.log2(column.records / each.under_label), each.records)
-                    for each in portions
+                    (math.log2(column.records / portion.under_label), portion.records)
+                    for portion in portions
                 ]
             case _:
                 most = column.leaves - 1
-                lost = sum(each.records * each.leaves_more for each in portions) / most
-                saved = [(1 - each.leaves_more / most, each.records) for each in portions]
+                lost = sum(portion.records * portion.leaves_more for portion in portions) / most
+                saved = [(1 - portion.leaves_more / most, portion.records) for portion in portions]
         return Kept(max(lost, 0.0), sorted(saved))
 
     def lost(self, column: ColumnCosts, level: int, suppressed: Suppressed) -> float:
@@ -265,11 +270,11 @@ class CellCosts:
 
     @cached_property
     def _most_bits(self) -> float:
-        return math.fsum(each.bits for each in self.columns)
+        return math.fsum(column.bits for column in self.columns)
 
     @cached_property
     def _weight(self) -> float:
-        return math.fsum(self.weights.get(each.place, 1.0) for each in self.columns)
+        return math.fsum(self.weights.get(column.place, 1.0) for column in self.columns)
 
 
 @dataclass(frozen=True)
@@ -309,11 +314,11 @@ class ClassCosts:
     def base(self, lattice: Lattice) -> Sequence[float]:
         most = [1]
         for ladder, values in zip(lattice.ladders, self.values, strict=True):
-            cards = [max(1, each) for each in values[: ladder.highest + 1]]
-            most = [so_far * each for so_far in most for each in cards]
+            cards = [max(1, value) for value in values[: ladder.highest + 1]]
+            most = [so_far * card for so_far in most for card in cards]
         if self.metric == "discernibility":
-            return [self.records**2 / each for each in most]
-        return [self._average(each) for each in most]
+            return [self.records**2 / number for number in most]
+        return [self._average(number) for number in most]
 
     def more(self, node: Node, suppressed: int) -> float:
         if self.metric != "discernibility" or not self.only_small:

@@ -42,9 +42,11 @@ def climb(attributes: Sequence[Attribute]) -> list[Levels]:
     top level are left out.
     """
     nodes: list[Levels] = [{attribute.name: 0 for attribute in attributes}]
-    while lower := [each for each in attributes if nodes[-1][each.name] < each.height]:
+    while lower := [
+        attribute for attribute in attributes if nodes[-1][attribute.name] < attribute.height
+    ]:
         levels = nodes[-1]
-        chosen = max(lower, key=lambda each: each.distinct[levels[each.name]])
+        chosen = max(lower, key=lambda attribute: attribute.distinct[levels[attribute.name]])
         nodes.append({**levels, chosen.name: levels[chosen.name] + 1})
     return nodes
 
@@ -63,7 +65,9 @@ def datafly(
         violating = records_violating(levels)
         if violating <= max_suppressed:
             return SearchPath(tuple(steps), dict(levels), violating, reached_top=False)
-        [chosen] = [each for each in attributes if levels[each.name] < higher[each.name]]
+        [chosen] = [
+            attribute for attribute in attributes if levels[attribute.name] < higher[attribute.name]
+        ]
         step = Step(
             chosen.name,
             higher[chosen.name],

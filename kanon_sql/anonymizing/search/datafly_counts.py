@@ -35,30 +35,30 @@ def builders(sets: FrequencySets, levels: Levels) -> dict[str, str]:
 
 
 def _builders(sets: FrequencySets, levels: Levels) -> Iterator[tuple[str, str]]:
-    for each in sets.quasi_identifiers:
-        has_none = each.levels.hierarchy.levels is None and each.levels.table is None
-        if not (has_none and levels[each.name] and each.attribute.distinct[0] > 1):
+    for qi in sets.quasi_identifiers:
+        has_none = qi.levels.hierarchy.levels is None and qi.levels.table is None
+        if not (has_none and levels[qi.name] and qi.attribute.distinct[0] > 1):
             continue
-        suggested = _DATES if family(each.column.type) == "time" else _of_values(sets, each)
+        suggested = _DATES if family(qi.column.type) == "time" else _of_values(sets, qi)
         if suggested:
-            yield each.name, suggested
+            yield qi.name, suggested
 
 
-def _of_values(sets: FrequencySets, each: QuasiIdentifier) -> str | None:
+def _of_values(sets: FrequencySets, qi: QuasiIdentifier) -> str | None:
     """The suggested levels if every value is a number or every value is a date."""
-    kind = family(each.column.type)
+    kind = family(qi.column.type)
     if kind not in ("number", "text") or sets.dialect != DIALECT:
         # Other dialects may reject text that is not numeric instead of giving it no label.
         return None
-    widths = [_label(each, {"width": width}) for width in WIDTHS]
+    widths = [_label(qi, {"width": width}) for width in WIDTHS]
     sql = render(
         "kinds_of_values",
-        values=each.values,
+        values=qi.values,
         widths=widths,
-        date=_label(each, "year") if kind == "text" else None,
+        date=_label(qi, "year") if kind == "text" else None,
     )
     [row] = sets.fetch(
-        f"kinds_{each.place}", f"How many values of {each.name} are numbers, dates or codes?", sql
+        f"kinds_{qi.place}", f"How many values of {qi.name} are numbers, dates or codes?", sql
     )
     values = int(row["kanon_values"])
     if kind == "text" and values and int(row["kanon_dates"]) == values:
@@ -74,9 +74,9 @@ def _of_values(sets: FrequencySets, each: QuasiIdentifier) -> str | None:
     return None
 
 
-def _label(each: QuasiIdentifier, level: object) -> str:
+def _label(column: QuasiIdentifier, level: object) -> str:
     hierarchy = GeneralizationHierarchy.model_validate({"levels": [level]})
-    return replace(each.levels, hierarchy=hierarchy).sql(1, "kanon_raw")
+    return replace(column.levels, hierarchy=hierarchy).sql(1, "kanon_raw")
 
 
 LARGE = 50_000
@@ -147,11 +147,11 @@ class _Climb:
                 set=RECORDS,
                 codes=[
                     _Code(
-                        each.key,
-                        _digits_of(each),
-                        [units[each.place, level] for level in range(self._highest(each) + 1)],
+                        column.key,
+                        _digits_of(column),
+                        [units[column.place, level] for level in range(self._highest(column) + 1)],
                     )
-                    for each in self.sets.quasi_identifiers
+                    for column in self.sets.quasi_identifiers
                 ],
                 type=self._type,
                 units=self._units[: len(self._counted)],
@@ -168,12 +168,14 @@ class _Climb:
         """The steps from the first node up to the first one that is not nested."""
         steps = []
         for low, high in pairwise(self.nodes):
-            [each] = [
-                each for each in self.sets.quasi_identifiers if low[each.name] < high[each.name]
+            [column] = [
+                column
+                for column in self.sets.quasi_identifiers
+                if low[column.name] < high[column.name]
             ]
-            if not each.nested(high[each.name]):
+            if not column.nested(high[column.name]):
                 break
-            steps.append((each.place, low[each.name]))
+            steps.append((column.place, low[column.name]))
         return steps
 
     @property
@@ -181,13 +183,13 @@ class _Climb:
         """The nodes that are counted in one statement."""
         return self.nodes[: len(self._steps) + 1]
 
-    def _highest(self, each: QuasiIdentifier) -> int:
-        return self._counted[-1][each.name]
+    def _highest(self, column: QuasiIdentifier) -> int:
+        return self._counted[-1][column.name]
 
     @property
     def _digits(self) -> Sequence[_Digit]:
         """The digits of a code, lowest first: one for what each step merges, then the others."""
-        left = [(each.place, self._highest(each)) for each in self.sets.quasi_identifiers]
+        left = [(column.place, self._highest(column)) for column in self.sets.quasi_identifiers]
         return [*self._steps, *left]
 
     @cached_property
@@ -195,8 +197,8 @@ class _Climb:
         """The multiplier of each digit, and the upper end of the last. A digit has bits of its own,
         because codes are distinguished by the highest bit in which they differ."""
         highest = [
-            LevelsOf(each.key, self._keep_digits(each), self._highest(each))
-            for each in self.sets.quasi_identifiers
+            LevelsOf(column.key, self._keep_digits(column), self._highest(column))
+            for column in self.sets.quasi_identifiers
         ]
         rows = self.sets.fetch(
             "largest_digits",
@@ -207,11 +209,11 @@ class _Climb:
         widths = [int(most[digit]["kanon_most"]).bit_length() for digit in self._digits]
         return [1 << bits for bits in accumulate(widths, initial=0)]
 
-    def _keep_digits(self, each: QuasiIdentifier) -> str:
+    def _keep_digits(self, column: QuasiIdentifier) -> str:
         return self.sets.materialise(
-            _digits_of(each),
-            f"Which labels of {each.name} are merged into one at each level?",
-            render("digits_of_values", values=each.values, height=self._highest(each)),
+            _digits_of(column),
+            f"Which labels of {column.name} are merged into one at each level?",
+            render("digits_of_values", values=column.values, height=self._highest(column)),
         )
 
     @property
@@ -221,5 +223,5 @@ class _Climb:
         return next((name for name, most in _TYPES.items() if bits <= most), None)
 
 
-def _digits_of(each: QuasiIdentifier) -> str:
-    return f"{PRIVATE}digits_{each.place}"
+def _digits_of(column: QuasiIdentifier) -> str:
+    return f"{PRIVATE}digits_{column.place}"

@@ -155,8 +155,8 @@ class TempRelations:
         """
         engine = self._session.engine
         if keeps_sets(engine) or TRAITS[engine.dialect].rereads or len(questions) < 2:
-            return [self.fetch(each.name, each.question, each.sql) for each in questions]
-        together = render("answers_together", statements=[each.sql for each in questions])
+            return [self.fetch(item.name, item.question, item.sql) for item in questions]
+        together = render("answers_together", statements=[question.sql for question in questions])
         rows = self.fetch(questions[0].name, questions[0].question, together)
         return [
             [row for row in rows if int(row["kanon_question"]) == number]
@@ -164,7 +164,7 @@ class TempRelations:
         ]
 
     def _step(self, name: str, question: str, sql: str) -> Statement:
-        tables = frozenset([*(each.sql for each in self.bound.tables), *self._kept])
+        tables = frozenset([*(table.sql for table in self.bound.tables), *self._kept])
         return Statement(name, question, sql, tables=tables)
 
 
@@ -251,15 +251,21 @@ class FrequencySets(TempRelations):
 
     @property
     def attributes(self) -> list[Attribute]:
-        return [each.attribute for each in self.quasi_identifiers]
+        return [column.attribute for column in self.quasi_identifiers]
 
     def values_at(self, levels: Levels) -> dict[str, int]:
         """Number of distinct values of each quasi-identifier at its level, with NULL as one."""
-        return {each.name: each.distinct[levels[each.name]] for each in self.attributes}
+        return {
+            attribute.name: attribute.distinct[levels[attribute.name]]
+            for attribute in self.attributes
+        }
 
     def labels_at(self, levels: Levels) -> dict[str, str]:
         """The words for the level of each quasi-identifier."""
-        return {each.name: each.levels.label(levels[each.name]) for each in self.quasi_identifiers}
+        return {
+            column.name: column.levels.label(levels[column.name])
+            for column in self.quasi_identifiers
+        }
 
     def at(self, levels: Levels) -> NodeSet:
         """The set of a node, rolled up from the coarsest usable materialised set."""
@@ -310,15 +316,16 @@ class FrequencySets(TempRelations):
     def small(self) -> list[str]:
         """Keys of the quasi-identifiers whose places fit in a small integer."""
         return [
-            each.key
-            for each in self.quasi_identifiers
-            if self._session.engine.materialises and each.attribute.distinct[0] < _FEW
+            column.key
+            for column in self.quasi_identifiers
+            if self._session.engine.materialises and column.attribute.distinct[0] < _FEW
         ]
 
     def levels_up_to(self, highest: Levels) -> list[LevelsOf]:
         """The quasi-identifiers with their highest levels."""
         return [
-            LevelsOf(each.key, each.values, highest[each.name]) for each in self.quasi_identifiers
+            LevelsOf(column.key, column.values, highest[column.name])
+            for column in self.quasi_identifiers
         ]
 
     @property
@@ -359,7 +366,7 @@ class FrequencySets(TempRelations):
             for name in [name for name in reversed(self._kept) if name not in before]:
                 self.drop(name)
             self._nodes = {
-                node: each for node, each in self._nodes.items() if each.name in self._kept
+                node: nodes for node, nodes in self._nodes.items() if nodes.name in self._kept
             }
 
     @cached_property
@@ -411,9 +418,9 @@ class FrequencySets(TempRelations):
         sql = render(
             "set_of_places",
             relation=relation,
-            quasi_identifiers=[_spelled(each, rolled_up) for each in quasi_identifiers],
-            values=[each.values for each in self.quasi_identifiers],
-            carried=[_spelled(each, rolled_up) for each in self.carried],
+            quasi_identifiers=[_spelled(column, rolled_up) for column in quasi_identifiers],
+            values=[column.values for column in self.quasi_identifiers],
+            carried=[_spelled(column, rolled_up) for column in self.carried],
             rolled_up=rolled_up,
         )
         return self.materialise(name, question, sql)
@@ -495,7 +502,9 @@ class FrequencySets(TempRelations):
             replace(check, column=there[check.column]) if check.column else check
             for check in self.bound.checks
         ]
-        keys = tuple(BoundColumn(each.key, "INTEGER", each.key) for each in self.quasi_identifiers)
+        keys = tuple(
+            BoundColumn(column.key, "INTEGER", column.key) for column in self.quasi_identifiers
+        )
         return replace(
             self.bound,
             quasi_identifiers=keys,
@@ -507,7 +516,7 @@ class FrequencySets(TempRelations):
 
     def _violating_records(self, levels: Levels) -> str:
         """SQL of the violating classes at these levels, computed from the records."""
-        columns = tuple(at_level(each, levels[each.name]) for each in self.quasi_identifiers)
+        columns = tuple(at_level(column, levels[column.name]) for column in self.quasi_identifiers)
         relation = records(self.bound, [*columns, *self.searched_columns])
         bound = replace(self.bound, quasi_identifiers=columns, keys=columns)
         return violating_classes(bound, relation)
@@ -517,15 +526,15 @@ class FrequencySets(TempRelations):
         to it: every level in between is nested, or the set is that of raw values."""
         if self._session.engine.materialises:
             for node in sorted(self._nodes.values(), key=_height, reverse=True):
-                if all(each.climbs(node.levels, levels) for each in self.quasi_identifiers):
+                if all(column.climbs(node.levels, levels) for column in self.quasi_identifiers):
                     return node.name, self._moves(node.levels, levels)
-        return RECORDS, self._moves({each.name: 0 for each in self.quasi_identifiers}, levels)
+        return RECORDS, self._moves({column.name: 0 for column in self.quasi_identifiers}, levels)
 
     def _moves(self, start: Levels, end: Levels) -> dict[str, Move]:
         return {
-            each.key: each.move(start[each.name], end[each.name])
-            for each in self.quasi_identifiers
-            if start[each.name] != end[each.name]
+            column.key: column.move(start[column.name], end[column.name])
+            for column in self.quasi_identifiers
+            if start[column.name] != end[column.name]
         }
 
     @cached_property
@@ -559,7 +568,7 @@ class FrequencySets(TempRelations):
         """The further columns of a searched set: those that a check reads."""
         checks = sensitive_requirements(self.bound)
         required = {check.column for check in checks}
-        required |= {each for check in checks for each in other_sensitive(self.bound, check)}
+        required |= {column for check in checks for column in other_sensitive(self.bound, check)}
         read = [column for column in self.bound.sensitive if column in required]
         return [*read, *self.by_people]
 
@@ -582,7 +591,7 @@ class FrequencySets(TempRelations):
             render(
                 "set_rolled_up",
                 finer=finer,
-                keys=[each.key for each in self.quasi_identifiers],
+                keys=[column.key for column in self.quasi_identifiers],
                 moves=moves,
                 carried=self.searched_columns if carried is None else carried,
             ),

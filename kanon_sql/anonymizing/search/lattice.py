@@ -154,18 +154,18 @@ def label_of_any(levels: ColumnLevels, level: int, kept: str) -> Label:
     return Label(levels.sql_of_any(level, "kanon_raw"))
 
 
-def at_level(each: QuasiIdentifier, level: int) -> BoundColumn:
+def at_level(qi: QuasiIdentifier, level: int) -> BoundColumn:
     """A quasi-identifier's column at a level, computed from the records; the labels of a large
     hierarchy are joined from their temporary table."""
     if not level:
-        return each.column
-    if not each.levels.is_joined(level):
-        return AtLevel(each.column, each.levels, level, each.place).column
-    name = f"kanon_hierarchy_{each.place}"
-    key = each.levels.key(f"kanon_raw.{identifier(each.name)}")
-    joined = JoinedLabels(name, kept_labels(each.place, level), key)
+        return qi.column
+    if not qi.levels.is_joined(level):
+        return AtLevel(qi.column, qi.levels, level, qi.place).column
+    name = f"kanon_hierarchy_{qi.place}"
+    key = qi.levels.key(f"kanon_raw.{identifier(qi.name)}")
+    joined = JoinedLabels(name, kept_labels(qi.place, level), key)
     label = f"{name}.kanon_label"
-    return replace(each.column, type="VARCHAR", generalised=label, joined=joined)
+    return replace(qi.column, type="VARCHAR", generalised=label, joined=joined)
 
 
 Node = tuple[int, ...]
@@ -236,7 +236,7 @@ class Lattice:
 
     @property
     def size(self) -> int:
-        return math.prod(each.highest + 1 for each in self.ladders)
+        return math.prod(ladder.highest + 1 for ladder in self.ladders)
 
     @property
     def bottom(self) -> Node:
@@ -244,26 +244,28 @@ class Lattice:
 
     @property
     def top(self) -> Node:
-        return tuple(each.highest for each in self.ladders)
+        return tuple(ladder.highest for ladder in self.ladders)
 
     def lowered(self, node: Node) -> Node:
         """The lowest node with the same classes."""
-        return tuple(each.lowered(level) for each, level in zip(self.ladders, node, strict=True))
+        return tuple(
+            ladder.lowered(level) for ladder, level in zip(self.ladders, node, strict=True)
+        )
 
     def nodes(self) -> Iterator[Node]:
-        return product(*(range(each.highest + 1) for each in self.ladders))
+        return product(*(range(ladder.highest + 1) for ladder in self.ladders))
 
     def index(self, node: Node) -> int:
         """Index of a node in the order of nodes."""
         place = 0
-        for each, level in zip(self.ladders, node, strict=True):
-            place = place * (each.highest + 1) + level
+        for ladder, level in zip(self.ladders, node, strict=True):
+            place = place * (ladder.highest + 1) + level
         return place
 
     def node(self, index: int) -> Node:
         levels = []
-        for each in reversed(self.ladders):
-            index, level = divmod(index, each.highest + 1)
+        for ladder in reversed(self.ladders):
+            index, level = divmod(index, ladder.highest + 1)
             levels.append(level)
         return tuple(reversed(levels))
 
@@ -271,21 +273,21 @@ class Lattice:
     def by_level(self) -> Lattice:
         """The lattice by level alone: a node lies below another if none of its levels is higher."""
         return Lattice(
-            tuple(replace(each, nested=[True] * len(each.nested)) for each in self.ladders)
+            tuple(replace(ladder, nested=[True] * len(ladder.nested)) for ladder in self.ladders)
         )
 
     def neighbours(self, node: Node) -> Iterator[Node]:
         """The nodes that differ by one level of one quasi-identifier."""
-        for place, (each, level) in enumerate(zip(self.ladders, node, strict=True)):
+        for place, (ladder, level) in enumerate(zip(self.ladders, node, strict=True)):
             for other in (level - 1, level + 1):
-                if 0 <= other <= each.highest:
+                if 0 <= other <= ladder.highest:
                     yield (*node[:place], other, *node[place + 1 :])
 
     def sums(self, by_level: Sequence[Sequence[float]]) -> list[float]:
         """For every node, the sum of the values of its levels."""
         sums = [0.0]
-        for each in by_level:
-            sums = [so_far + more for so_far in sums for more in each]
+        for item in by_level:
+            sums = [so_far + more for so_far in sums for more in item]
         return sums
 
     def sets(self, order: Sequence[int]) -> NodeSets:
@@ -293,13 +295,13 @@ class Lattice:
         lower, upper = [], []
         every = lowest = (1 << self.size) - 1
         period = self.size
-        for each in self.ladders:
-            period //= each.highest + 1
-            levels = [index // period % (each.highest + 1) for index in reversed(order)]
-            at = [_bits(map(level.__eq__, levels)) for level in range(each.highest + 1)]
-            lower.append([_united(at, each.lower(level)) for level in range(len(at))])
-            upper.append([_united(at, each.higher(level)) for level in range(len(at))])
-            lowest &= _united(at, [level for level, idle in enumerate(each.idle) if not idle])
+        for ladder in self.ladders:
+            period //= ladder.highest + 1
+            levels = [index // period % (ladder.highest + 1) for index in reversed(order)]
+            at = [_bits(map(level.__eq__, levels)) for level in range(ladder.highest + 1)]
+            lower.append([_united(at, ladder.lower(level)) for level in range(len(at))])
+            upper.append([_united(at, ladder.higher(level)) for level in range(len(at))])
+            lowest &= _united(at, [level for level, idle in enumerate(ladder.idle) if not idle])
         return NodeSets(lower, upper, every, lowest)
 
 

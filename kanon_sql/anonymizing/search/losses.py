@@ -41,8 +41,8 @@ class ReleasedSet:
     @property
     def losses(self) -> list[Loss]:
         """The loss of each quasi-identifier with levels and more than one leaf."""
-        lossy = [each for each in self.sets.quasi_identifiers if each.can_lose]
-        return [_loss(each, rows) for each in lossy if (rows := self._by_level[each.name])]
+        lossy = [column for column in self.sets.quasi_identifiers if column.can_lose]
+        return [_loss(column, rows) for column in lossy if (rows := self._by_level[column.name])]
 
     @property
     def records_by_level(self) -> dict[str, dict[int, int]]:
@@ -61,41 +61,41 @@ class ReleasedSet:
         before and after generalisation."""
         bound = self.sets.bound
         pairs = [
-            (each, place, sensitive)
-            for each in self.sets.quasi_identifiers
+            (column, place, sensitive)
+            for column in self.sets.quasi_identifiers
             for place, sensitive in enumerate(bound.sensitive, start=1)
         ]
         answers = self.sets.fetch_each(
             [
                 NodeQuery(
-                    f"association_{each.place}_{place}",
-                    f"How strongly are {each.name} and {sensitive.name} associated?",
+                    f"association_{column.place}_{place}",
+                    f"How strongly are {column.name} and {sensitive.name} associated?",
                     render(
                         "association",
-                        shown=self.shown[each.name],
-                        key=each.key,
+                        shown=self.shown[column.name],
+                        key=column.key,
                         sensitive=sensitive,
                         unknown=bound.unknown,
                     ),
                 )
-                for each, place, sensitive in pairs
+                for column, place, sensitive in pairs
             ]
         )
-        for (each, _, sensitive), [row] in zip(pairs, answers, strict=True):
-            yield Association(each.name, sensitive.name, row["kanon_before"], row["kanon_after"])
+        for (column, _, sensitive), [row] in zip(pairs, answers, strict=True):
+            yield Association(column.name, sensitive.name, row["kanon_before"], row["kanon_after"])
 
     def distributions(self) -> Iterator[Distribution]:
         """The distribution of each quasi-identifier and sensitive attribute, before and after
         generalisation and suppression."""
         rendered = {
-            each.name: render(
+            column.name: render(
                 "distribution",
-                relation=self.shown[each.name],
-                value=each.key,
+                relation=self.shown[column.name],
+                value=column.key,
                 shown="kanon_shown",
                 firsts=RANKS,
             )
-            for each in self.sets.quasi_identifiers
+            for column in self.sets.quasi_identifiers
         } | {
             sensitive.name: render(
                 "distribution",
@@ -126,21 +126,21 @@ class ReleasedSet:
         answers = self.sets.fetch_each(
             [
                 NodeQuery(
-                    f"loss_{each.place}",
-                    f"How much information does {each.name} lose at each level?",
+                    f"loss_{column.place}",
+                    f"How much information does {column.name} lose at each level?",
                     render(
                         "loss_of_values",
-                        shown=self.shown[each.name],
-                        key=each.key,
-                        qi=each.place,
+                        shown=self.shown[column.name],
+                        key=column.key,
+                        qi=column.place,
                         labels=self.labels,
-                        values=each.values,
+                        values=column.values,
                     ),
                 )
-                for each in self.sets.quasi_identifiers
+                for column in self.sets.quasi_identifiers
             ]
         )
-        names = (each.name for each in self.sets.quasi_identifiers)
+        names = (column.name for column in self.sets.quasi_identifiers)
         return {
             name: sorted(rows, key=lambda row: int(row["kanon_level"]))
             for name, rows in zip(names, answers, strict=True)
@@ -151,14 +151,14 @@ def released_at(sets: FrequencySets, levels: Levels, labels: str | None = None) 
     """The set with every quasi-identifier at its level in all records; `labels` are the labels of
     every value at these levels, if they are materialised already."""
     shown = {
-        each.name: render(
+        column.name: render(
             "shown_at_level",
             marked=MARKED,
-            values=each.values,
-            key=each.key,
-            level=levels[each.name],
+            values=column.values,
+            key=column.key,
+            level=levels[column.name],
         )
-        for each in sets.quasi_identifiers
+        for column in sets.quasi_identifiers
     }
     at_levels = {name: [level] for name, level in levels.items()}
     return ReleasedSet(sets, shown, labels or labels_of_values(sets, at_levels))
@@ -177,9 +177,11 @@ class _Level(NamedTuple):
 def labels_of_values(sets: FrequencySets, levels: Mapping[str, Iterable[int]]) -> str:
     """Materialise the label of every value at some levels, with the leaves and records under it."""
     at_levels = [
-        _Level(each.place, level, each.values, leaves_of_labels(sets, each) if level else None)
-        for each in sets.quasi_identifiers
-        for level in levels[each.name]
+        _Level(
+            column.place, level, column.values, leaves_of_labels(sets, column) if level else None
+        )
+        for column in sets.quasi_identifiers
+        for level in levels[column.name]
     ]
     return sets.materialise(
         f"{PRIVATE}labels_of_values",
@@ -188,7 +190,7 @@ def labels_of_values(sets: FrequencySets, levels: Mapping[str, Iterable[int]]) -
     )
 
 
-def _loss(each: QuasiIdentifier, by_level: Sequence[Row]) -> Loss:
+def _loss(column: QuasiIdentifier, by_level: Sequence[Row]) -> Loss:
     def total(figure: str) -> float:
         return math.fsum(float(row[f"kanon_{figure}"]) for row in by_level)
 
@@ -196,9 +198,9 @@ def _loss(each: QuasiIdentifier, by_level: Sequence[Row]) -> Loss:
     records = released + suppressed
     climbed = sum(int(row["kanon_level"]) * float(row["kanon_released"]) for row in by_level)
     return Loss(
-        each.name,
-        (climbed / each.levels.height + suppressed) / records,
-        (total("leaves_more") / (each.leaves - 1) + suppressed) / records,
+        column.name,
+        (climbed / column.levels.height + suppressed) / records,
+        (total("leaves_more") / (column.leaves - 1) + suppressed) / records,
         total("bits"),
         total("most_bits"),
     )
@@ -214,12 +216,12 @@ def metrics(
 ) -> Metrics:
     """The metrics of a release. `classes` is the row with the aggregates of its classes."""
     released, count = int(classes["kanon_released"]), int(classes["kanon_classes"])
-    bits, most = math.fsum(each.bits for each in lost), math.fsum(each.most_bits for each in lost)
-    by_name = {each.name: each.loss for each in lost}
+    bits, most = math.fsum(loss.bits for loss in lost), math.fsum(loss.most_bits for loss in lost)
+    by_name = {item.name: item.loss for item in lost}
     return Metrics(
-        precision=1 - _mean(each.share_of_height for each in lost) if lost else None,
+        precision=1 - _mean(loss.share_of_height for loss in lost) if lost else None,
         loss=_mean(by_name.values()) if lost else None,
-        loss_geometric=math.prod(each + 1 for each in by_name.values()) ** (1 / len(lost)) - 1
+        loss_geometric=math.prod(number + 1 for number in by_name.values()) ** (1 / len(lost)) - 1
         if lost
         else None,
         discernibility=int(classes["kanon_squares"]) + records * suppressed,
@@ -242,8 +244,8 @@ def distribution(name: str, row: Row) -> Distribution:
 
 
 def _weighted_mean(by_name: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    weighed = [(weights.get(name, 1.0), each) for name, each in by_name.items()]
-    return math.fsum(weight * each for weight, each in weighed) / math.fsum(
+    weighed = [(weights.get(name, 1.0), number) for name, number in by_name.items()]
+    return math.fsum(weight * number for weight, number in weighed) / math.fsum(
         weight for weight, _ in weighed
     )
 
@@ -253,16 +255,16 @@ def _mean(values: Iterable[float]) -> float:
     return math.fsum(numbers) / len(numbers)
 
 
-def leaves_of_labels(sets: FrequencySets, each: QuasiIdentifier) -> str | None:
+def leaves_of_labels(sets: FrequencySets, column: QuasiIdentifier) -> str | None:
     """Materialise the number of leaves under each label, if a hierarchy lists them."""
-    table, name = each.levels.table, f"{PRIVATE}leaves_{each.place}"
+    table, name = column.levels.table, f"{PRIVATE}leaves_{column.place}"
     if not table or sets.keeps(name):
         return name if table else None
     rows = [
         (level, label, count)
-        for level in range(1, each.levels.height + 1)
+        for level in range(1, column.levels.height + 1)
         for label, count in (
-            {"*": each.leaves} if level > table.height else Counter(table.labels(level).values())
+            {"*": column.leaves} if level > table.height else Counter(table.labels(level).values())
         ).items()
     ]
     return sets.materialise_rows(name, ("kanon_level", "kanon_label", "kanon_leaves"), rows)

@@ -67,7 +67,7 @@ class NodeQueries:
     @cached_property
     def lossy(self) -> list[QuasiIdentifier]:
         """The quasi-identifiers that can lose information."""
-        return [each for each in self.sets.quasi_identifiers if each.can_lose]
+        return [column for column in self.sets.quasi_identifiers if column.can_lose]
 
     def sizes(self, nodes: Sequence[Node], below: Sequence[int], progress: str) -> dict[Node, Row]:
         """Class size aggregates of some nodes, with the numbers of classes and records below
@@ -101,7 +101,7 @@ class NodeQueries:
     ) -> tuple[dict[Node, Row], dict[Node, Suppressed]]:
         """Count some nodes' classes by all checks on classes; and what the violating ones lose."""
         sets, set_nodes = self.sets, self._set_nodes(self._searched_set, nodes)
-        keys = [each.key for each in sets.quasi_identifiers]
+        keys = [column.key for column in sets.quasi_identifiers]
         of_nodes = sets.materialise(
             f"{PRIVATE}nodes",
             f"How many records share each combination of values at each of {len(nodes)} nodes?",
@@ -139,8 +139,8 @@ class NodeQueries:
         """One SELECT for each reference and earlier release: the classes of a node, by their
         places, that have too few people in the reference, or in which someone's crowd across both
         releases is too small."""
-        keys = [each.key for each in self.sets.quasi_identifiers]
-        names = (each.name for each in self.sets.quasi_identifiers)
+        keys = [column.key for column in self.sets.quasi_identifiers]
+        names = (column.name for column in self.sets.quasi_identifiers)
         classes = self.sets.at(dict(zip(names, node, strict=True))).name
         return [
             *self._references.violating(classes, keys, [NodeOfSet(0, node)]),
@@ -150,9 +150,10 @@ class NodeQueries:
     def portions(self) -> dict[int, list[list[Portion]]]:
         """By position of each quasi-identifier and by level: its records grouped by loss."""
         portions: dict[int, list[list[Portion]]] = {
-            each.place: [[] for _ in range(self.highest[each.name] + 1)] for each in self.lossy
+            column.place: [[] for _ in range(self.highest[column.name] + 1)]
+            for column in self.lossy
         }
-        labels = {each.place: self._labels(each) for each in self.lossy}
+        labels = {column.place: self._labels(column) for column in self.lossy}
         for row in self.sets.fetch(
             "portions",
             "How many records lose how much at each level?",
@@ -177,14 +178,14 @@ class NodeQueries:
                 node,
                 set,
                 [
-                    f"{each.key}_{level}"
-                    for each, level in zip(self.sets.quasi_identifiers, node, strict=True)
-                    if each.attribute.distinct[level] > 1
+                    f"{column.key}_{level}"
+                    for column, level in zip(self.sets.quasi_identifiers, node, strict=True)
+                    if column.attribute.distinct[level] > 1
                 ],
                 [
-                    each.key
-                    for each in self.lossy
-                    if each.attribute.distinct[node[each.place - 1]] <= 1
+                    column.key
+                    for column in self.lossy
+                    if column.attribute.distinct[node[column.place - 1]] <= 1
                 ],
             )
             for number, node in enumerate(nodes)
@@ -200,31 +201,34 @@ class NodeQueries:
                 suppressed=suppressed,
                 nodes=nodes,
                 lossy=self.lossy,
-                labels={each.key: self._labels(each) for each in self.lossy},
+                labels={column.key: self._labels(column) for column in self.lossy},
             ),
         )
         return {
             nodes[int(row["kanon_node"])].levels: Suppressed(
                 int(row["kanon_records"]),
-                {each.place - 1: int(row[f"kanon_leaves_more_{each.key}"]) for each in self.lossy},
-                {each.place - 1: float(row[f"kanon_bits_{each.key}"]) for each in self.lossy},
+                {
+                    column.place - 1: int(row[f"kanon_leaves_more_{column.key}"])
+                    for column in self.lossy
+                },
+                {column.place - 1: float(row[f"kanon_bits_{column.key}"]) for column in self.lossy},
             )
             for row in rows
         }
 
-    def _labels(self, each: QuasiIdentifier) -> str:
+    def _labels(self, column: QuasiIdentifier) -> str:
         """Materialise how much each label of a quasi-identifier covers."""
-        name = f"{PRIVATE}labels_of_levels_{each.place}"
+        name = f"{PRIVATE}labels_of_levels_{column.place}"
         if self.sets.keeps(name):
             return name
         return self.sets.materialise(
             name,
-            f"How many leaves and records does each label of {each.name} cover at each level?",
+            f"How many leaves and records does each label of {column.name} cover at each level?",
             render(
                 "labels_of_levels",
-                values=each.values,
-                highest=self.highest[each.name],
-                leaves=leaves_of_labels(self.sets, each),
+                values=column.values,
+                highest=self.highest[column.name],
+                leaves=leaves_of_labels(self.sets, column),
             ),
         )
 
@@ -270,13 +274,13 @@ class LatticeStatistics:
         highest = preferred.highest_of(sets.quasi_identifiers)
         self.lattice = Lattice(
             tuple(
-                _ladder(each, highest[each.name], is_alone=not is_compared)
-                for each in sets.quasi_identifiers
+                _ladder(column, highest[column.name], is_alone=not is_compared)
+                for column in sets.quasi_identifiers
             )
         )
         self.bounds = {k: with_k(sets.bound, k) for k in ks}
         self.table_bounds, self.audited = bounds_of_all(sets.bound), audited_checks(sets.bound)
-        thresholds = {each.below for each in self.table_bounds if each.below is not None}
+        thresholds = {bound.below for bound in self.table_bounds if bound.below is not None}
         sizes = {self._least_size(k) for k in ks}
         self._sizes = sorted(sizes | thresholds)
         self.queries = NodeQueries(sets, highest)
@@ -300,7 +304,7 @@ class LatticeStatistics:
         return int(row["kanon_records"])
 
     def levels(self, node: Node) -> dict[str, int]:
-        names = (each.name for each in self.sets.quasi_identifiers)
+        names = (column.name for column in self.sets.quasi_identifiers)
         return dict(zip(names, node, strict=True))
 
     def below(self, node: Node, k: int) -> int:
@@ -330,7 +334,7 @@ class LatticeStatistics:
             batch = missing[start : start + self._at_once]
             sizes, suppressed = self.queries.judged(batch, k, self._thresholds)
             self._counted |= {(node, k): self._by_all_checks(row) for node, row in sizes.items()}
-            self._suppressed |= {(node, k): each for node, each in suppressed.items()}
+            self._suppressed |= {(node, k): item for node, item in suppressed.items()}
 
     def suppressed(self, nodes: Sequence[Node], k: int) -> dict[Node, Suppressed]:
         """Statistics of the suppressed records of some nodes."""
@@ -343,7 +347,7 @@ class LatticeStatistics:
         for start in range(0, len(unqueried), AT_ONCE):
             batch = unqueried[start : start + AT_ONCE]
             suppressed = self.queries.small(batch, self._least_size(k))
-            self._suppressed |= {(node, k): each for node, each in suppressed.items()}
+            self._suppressed |= {(node, k): item for node, item in suppressed.items()}
         return {node: self._suppressed[node, k] for node in nodes}
 
     def satisfies(self, counted: ClassCounts, k: int) -> bool:
@@ -351,7 +355,7 @@ class LatticeStatistics:
         if self._starred and counted.violating:
             # The suppressed records are a class of the release.
             return counted.violating >= self._least_size(k)
-        return not counted.kept or all(each.holds(counted) for each in self.table_bounds)
+        return not counted.kept or all(bound.holds(counted) for bound in self.table_bounds)
 
     def needs_audit(self, node: Node, k: int) -> bool:
         """Whether the counts of a satisfying node leave open if its release passes every check: a
@@ -372,14 +376,14 @@ class LatticeStatistics:
         portions = self.queries.portions() if lossy else {}
         return tuple(
             ColumnCosts(
-                each.place - 1,
-                each.leaves,
-                each.levels.height,
-                portions[each.place],
+                column.place - 1,
+                column.leaves,
+                column.levels.height,
+                portions[column.place],
                 ladder.climbs,
             )
-            for each in lossy
-            for ladder in [self.lattice.ladders[each.place - 1]]
+            for column in lossy
+            for ladder in [self.lattice.ladders[column.place - 1]]
         )
 
     def costs(
@@ -393,31 +397,31 @@ class LatticeStatistics:
                 max_suppressed,
                 max(self._least_size(k), 1),
                 not self.asks_more and not self.sets.bound.entity,
-                [each.attribute.distinct for each in self.sets.quasi_identifiers],
+                [column.attribute.distinct for column in self.sets.quasi_identifiers],
                 lambda node: self.counted(node, k),
             )
-        places = {each.name: each.place - 1 for each in self.sets.quasi_identifiers}
+        places = {column.name: column.place - 1 for column in self.sets.quasi_identifiers}
         return CellCosts(
             self.columns,
             metric,
             {places[name]: weight for name, weight in weights.items()},
             is_monotone(self.bounds[k])
-            and not any(each.levels.faults for each in self.queries.lossy),
+            and not any(column.levels.faults for column in self.queries.lossy),
         )
 
     def metrics(self, node: Node, k: int, weights: Mapping[str, float]) -> Metrics:
         """Every metric of a release at this node."""
         suppressed, counted = self.suppressed([node], k)[node], self.counted(node, k)
-        by_name = [self.sets.quasi_identifiers[each.place].name for each in self.columns]
+        by_name = [self.sets.quasi_identifiers[column.place].name for column in self.columns]
 
         def lost(metric: MetricName) -> list[float]:
             costs = CellCosts(self.columns, metric, {})
-            return [costs.lost(each, node[each.place], suppressed) for each in self.columns]
+            return [costs.lost(column, node[column.place], suppressed) for column in self.columns]
 
         return metrics(
             [
-                Loss(name, climbed / self.records, leaves / self.records, bits, each.bits)
-                for each, name, climbed, leaves, bits in zip(
+                Loss(name, climbed / self.records, leaves / self.records, bits, column.bits)
+                for column, name, climbed, leaves, bits in zip(
                     self.columns,
                     by_name,
                     lost("precision"),
@@ -467,8 +471,8 @@ class LatticeStatistics:
             int(row["kanon_squares"]) - below("squares"),
             int(row["kanon_squares"]),
             {
-                each: max(0, int(row[f"kanon_records_below_{each}"]) - below("records"))
-                for each in self._thresholds
+                threshold: max(0, int(row[f"kanon_records_below_{threshold}"]) - below("records"))
+                for threshold in self._thresholds
             },
         )
 
@@ -480,12 +484,15 @@ class LatticeStatistics:
             int(row["kanon_classes"]) - int(row["kanon_violating_classes"]),
             int(row["kanon_squares"]) - int(row["kanon_violating_squares"]),
             int(row["kanon_squares"]),
-            {each: int(row[f"kanon_records_below_{each}"]) for each in self._thresholds},
+            {
+                threshold: int(row[f"kanon_records_below_{threshold}"])
+                for threshold in self._thresholds
+            },
         )
 
     @property
     def _thresholds(self) -> list[int]:
-        return sorted({each.below for each in self.table_bounds if each.below is not None})
+        return sorted({bound.below for bound in self.table_bounds if bound.below is not None})
 
 
 @dataclass(frozen=True)
@@ -545,11 +552,11 @@ class NodeEvaluator:
         return NodeCounts(violating if prunes else below, violating, satisfies)
 
 
-def _ladder(each: QuasiIdentifier, highest: int, *, is_alone: bool) -> Ladder:
-    distinct, may_be_idle = each.attribute.distinct, is_alone and not each.levels.faults
-    nested = [level == 0 or each.nested(level) for level in range(highest + 1)]
+def _ladder(column: QuasiIdentifier, highest: int, *, is_alone: bool) -> Ladder:
+    distinct, may_be_idle = column.attribute.distinct, is_alone and not column.levels.faults
+    nested = [level == 0 or column.nested(level) for level in range(highest + 1)]
     idle = [
         level > 0 and may_be_idle and nested[level] and distinct[level] == distinct[level - 1]
         for level in range(highest + 1)
     ]
-    return Ladder(each.name, highest, nested, idle)
+    return Ladder(column.name, highest, nested, idle)

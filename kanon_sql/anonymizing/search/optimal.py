@@ -205,14 +205,14 @@ class _Search:
 
     def learn(self, counts: Mapping[Node, NodeCounts]) -> None:
         """Rule out nodes by these counts, and update the best node."""
-        for node, each in counts.items():
+        for node, count in counts.items():
             self.open &= ~(1 << self._rank_of(node))
-            if each.necessary > self._budget:
+            if count.necessary > self._budget:
                 self.open &= ~self._sets.below(node)
-            elif each.violating <= self._budget:
+            elif count.violating <= self._budget:
                 self._sure |= self._sets.above(node)
-            if each.necessary <= self._budget:
-                self._raise(node, each.necessary)
+            if count.necessary <= self._budget:
+                self._raise(node, count.necessary)
         self._choose(counts)
         self._rule_out()
 
@@ -232,7 +232,7 @@ class _Search:
         return chosen
 
     def outcome(self) -> OptimalNode:
-        best = min(self._bests, key=lambda each: each.rank, default=None)
+        best = min(self._bests, key=lambda best: best.rank, default=None)
         proved = not self.open
         value = self._costs.value
         if best is None:
@@ -267,9 +267,9 @@ class _Search:
     def _choose(self, counts: Mapping[Node, NodeCounts]) -> None:
         """Compute the costs of nodes that may be the best, lowest bounds first."""
         least = {
-            node: self._least_of(node, each.violating)
-            for node, each in counts.items()
-            if each.satisfies
+            node: self._least_of(node, count.violating)
+            for node, count in counts.items()
+            if count.satisfies
         }
         candidates = sorted(least, key=least.__getitem__)
         while candidates := [node for node in candidates if least[node] <= self._worst_that_ties]:
@@ -281,9 +281,9 @@ class _Search:
                     self._cost = min(self._cost, cost)
                     best = _Best(counts[node].violating, sum(node), node, cost)
                     self._bests = [
-                        each
-                        for each in (*self._bests, best)
-                        if each.cost <= self._cost + _tie(self._cost)
+                        item
+                        for item in (*self._bests, best)
+                        if item.cost <= self._cost + _tie(self._cost)
                     ]
 
     def _least_of(self, node: Node, suppressed: int) -> float:
@@ -315,8 +315,8 @@ class _Search:
         while True:
             near = [
                 rank
-                for each in self._lattice.neighbours(self._node(best))
-                if among >> (rank := self._rank_of(each)) & 1
+                for neighbour in self._lattice.neighbours(self._node(best))
+                if among >> (rank := self._rank_of(neighbour)) & 1
             ]
             better = max(near, key=lambda rank: (self._ruled_out(among, rank), -rank), default=best)
             if (now := self._ruled_out(among, better)) <= ruled_out:
@@ -376,11 +376,11 @@ class _Minimal(_Search):
         self._satisfying: list[Node] = []
 
     def learn(self, counts: Mapping[Node, NodeCounts]) -> None:
-        for node, each in counts.items():
+        for node, count in counts.items():
             self.open &= ~(1 << self._rank_of(node))
-            if each.necessary > self._budget:
+            if count.necessary > self._budget:
                 self.open &= ~self._sets.below(node)
-            if each.satisfies and self._evaluator.passes(node):
+            if count.satisfies and self._evaluator.passes(node):
                 self._satisfying.append(node)
                 self.open &= ~self._by_level.above(node)
 

@@ -146,7 +146,7 @@ def refuse_large(lattice: Lattice) -> None:
     """Raise `InputError` for a lattice with too many nodes."""
     if lattice.size <= MOST_NODES:
         return
-    tallest = max(lattice.ladders, key=lambda each: each.highest)
+    tallest = max(lattice.ladders, key=lambda ladder: ladder.highest)
     raise InputError(
         f"the levels of these quasi-identifiers can be combined in {lattice.size:,} ways, and "
         f"{MOST_NODES:,} are searched at most. Shorten the hierarchy of "

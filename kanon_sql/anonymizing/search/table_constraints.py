@@ -83,7 +83,7 @@ class ReferenceSets:
                 referred=render(
                     "reference_at_nodes",
                     nodes=nodes,
-                    keys=[each.key for each in self.sets.quasi_identifiers],
+                    keys=[column.key for column in self.sets.quasi_identifiers],
                     set=self._kept[reference],
                     entity=self.sets.bound.references[reference].entity,
                 ),
@@ -97,8 +97,10 @@ class ReferenceSets:
     def _required(self) -> dict[str, list[BoundCheck]]:
         """The checks on each reference, by its name."""
         required: dict[str, list[BoundCheck]] = {}
-        for each in reference_requirements(self.sets.bound):
-            required.setdefault(reference_of(self.sets.bound, each).name, []).append(each)
+        for requirement in reference_requirements(self.sets.bound):
+            required.setdefault(reference_of(self.sets.bound, requirement).name, []).append(
+                requirement
+            )
         return required
 
     @cached_property
@@ -116,15 +118,17 @@ class ReferenceSets:
             sets,
             f"{PRIVATE}reference_{place}",
             reference,
-            [reference.columns[each.name] for each in sets.quasi_identifiers],
-            [each for each in (reference.entity, reference.weight) if each],
+            [reference.columns[column.name] for column in sets.quasi_identifiers],
+            [column for column in (reference.entity, reference.weight) if column],
         )
         compared = zip(sets.quasi_identifiers, pairs(sets.bound, reference, "exact"), strict=True)
         levels = [
             LevelsOf(
-                each.key, self._values(place, combinations, pair, each), self.highest[each.name]
+                column.key,
+                self._values(place, combinations, pair, column),
+                self.highest[column.name],
             )
-            for each, pair in compared
+            for column, pair in compared
         ]
         return sets.materialise(
             f"{PRIVATE}reference_{place}_at_all_levels",
@@ -138,27 +142,27 @@ class ReferenceSets:
             ),
         )
 
-    def _values(self, place: int, combinations: str, pair: Pair, each: QuasiIdentifier) -> str:
+    def _values(self, place: int, combinations: str, pair: Pair, column: QuasiIdentifier) -> str:
         """Materialise the reference's values of a quasi-identifier, with their places."""
         return self.sets.materialise(
-            f"{PRIVATE}referred_places_{place}_{each.place}",
-            f"Which place does each value of the reference have at each level of {each.name}?",
+            f"{PRIVATE}referred_places_{place}_{column.place}",
+            f"Which place does each value of the reference have at each level of {column.name}?",
             render(
                 "referred_places",
                 set=combinations,
-                place=each.place,
-                values=each.values,
-                labels=list(self._labels(each, pair.reference.type)),
+                place=column.place,
+                values=column.values,
+                labels=list(self._labels(column, pair.reference.type)),
                 type=pair.reference.type,
                 own_type=pair.column.type,
                 as_text=pair.how == "as_text",
             ),
         )
 
-    def _labels(self, each: QuasiIdentifier, type: str) -> Iterator[Label]:
-        levels = replace(each.levels, type=type)
-        for level in range(1, self.highest[each.name] + 1):
-            yield label_of_any(levels, level, kept_labels(each.place, level))
+    def _labels(self, column: QuasiIdentifier, type: str) -> Iterator[Label]:
+        levels = replace(column.levels, type=type)
+        for level in range(1, self.highest[column.name] + 1):
+            yield label_of_any(levels, level, kept_labels(column.place, level))
 
 
 @dataclass(frozen=True)
@@ -214,8 +218,8 @@ def _combinations_of(
 ) -> str:
     """Materialise the frequency set of another table, by some columns and its people or weights."""
     referred = [
-        replace(each, name=key, alias=key, generalised=None, joined=None)
-        for number, each in enumerate(columns, start=1)
+        replace(column, name=key, alias=key, generalised=None, joined=None)
+        for number, column in enumerate(columns, start=1)
         for key in [f"kanon_referred_{number}"]
     ]
     return sets.materialise_other(
@@ -250,7 +254,7 @@ class AtMost:
 
 def bounds_of_all(bound: ResolvedQuestion) -> list[AtMost]:
     """The bounds of all gating checks on all classes together."""
-    return [each for check in bound.checks if check.gates for each in bounds_of(bound, check)]
+    return [item for check in bound.checks if check.gates for item in bounds_of(bound, check)]
 
 
 def audited_checks(bound: ResolvedQuestion) -> list[BoundCheck]:

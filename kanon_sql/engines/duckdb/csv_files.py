@@ -537,7 +537,7 @@ def shape(code: str) -> str:
     """
     letters = re.sub(r"\d+", "9", code)
     return "".join(
-        each if not each.isalpha() else "A" if each.isupper() else "a" for each in letters
+        letter if not letter.isalpha() else "A" if letter.isupper() else "a" for letter in letters
     )
 
 

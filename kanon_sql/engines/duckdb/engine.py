@@ -191,8 +191,8 @@ class DuckDBEngine:
 
         Raises `InputError` for a value outside its type.
         """
-        typed = ", ".join(f"{identifier(each.name)} {each.type}" for each in columns)
-        lists = ", ".join(f"unnest(cast(? as {each.type}[]))" for each in columns)
+        typed = ", ".join(f"{identifier(column.name)} {column.type}" for column in columns)
+        lists = ", ".join(f"unnest(cast(? as {column.type}[]))" for column in columns)
         with self._explained():
             self.lock()
             self._run(f"create temp table {identifier(name)} ({typed})")
@@ -254,7 +254,7 @@ class DuckDBEngine:
     def _refuse_texts_for_null(self, file: str, name: str, columns: Sequence[Column]) -> None:
         """Raise `InputError` for values that a reader of the file would parse as NULL."""
         text_columns = [
-            each.name for each in columns if self._null_strings or each.type in EMPTY_IN_TEXT
+            column.name for column in columns if self._null_strings or column.type in EMPTY_IN_TEXT
         ]
         if not text_columns:
             return
@@ -323,7 +323,7 @@ class DuckDBEngine:
 
     def files_read(self) -> Iterator[str]:
         """Files that were named or scanned, database files, and any that definitions may read."""
-        yield from (each.path for each in self._targets.evidence)
+        yield from (item.path for item in self._targets.evidence)
         yield from self._targets.scanned
         if self._is_own_hub:
             return

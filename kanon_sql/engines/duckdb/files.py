@@ -190,7 +190,7 @@ def is_hidden(file: str, pattern: str) -> bool:
     """
     dotted = iter([name for name in path_names(pattern) if name.startswith(".")])
     hidden = (name for name in path_names(file) if name.startswith("."))
-    return not all(any(fnmatchcase(name, each) for each in dotted) for name in hidden)
+    return not all(any(fnmatchcase(name, text) for text in dotted) for name in hidden)
 
 
 def path_names(path: str) -> list[str]:
@@ -208,7 +208,7 @@ def _readable_neighbours(path: str) -> str:
         names = sorted(os.listdir(folder or "."))
     except OSError:
         return f" There is no folder {folder}."
-    readable = [each for each in names if file_kind(each) and not each.startswith(".")]
+    readable = [name for name in names if file_kind(name) and not name.startswith(".")]
     where = f"in {folder}" if folder else "here"
     return f" Files {where}: {nearest(name, readable)}." if readable else ""
 

@@ -58,7 +58,7 @@ def without_unread(frame: Any, reads: Callable[[Any], bool]) -> Readable:
             "read. Convert it to text, a number or a date."
         )
         cells = values.to_pylist() if hasattr(values, "to_pylist") else values.to_list()
-        texts = [str(each) for each in cells]
+        texts = [str(cell) for cell in cells]
         match frame_name(frame):
             case "pandas.DataFrame":
                 frame = frame.assign(**{column: texts})
@@ -135,7 +135,7 @@ def _mixes_zones(content: str, values: Any) -> bool:
     """Whether some points in time have a time zone and others none."""
     if not content.startswith("datetime"):
         return False
-    return len({getattr(each, "tzinfo", None) is None for each in values.dropna()}) > 1
+    return len({getattr(item, "tzinfo", None) is None for item in values.dropna()}) > 1
 
 
 _UNREAD = ("PeriodDtype", "IntervalDtype", "SparseDtype")
@@ -146,7 +146,7 @@ def _content(values: Any, is_mixed: bool) -> str:
     """The type of a column's values, or the first of several."""
     if not is_mixed:
         return f"values of the type {values.dtype}"
-    kinds = list(dict.fromkeys(type(each).__name__ for each in values.dropna()))
+    kinds = list(dict.fromkeys(type(item).__name__ for item in values.dropna()))
     if len(kinds) == 1:
         return f"Python objects ({kinds[0]})"
     return f"values of several types ({', '.join(kinds[:3])}{', …' if kinds[3:] else ''})"
@@ -161,7 +161,7 @@ def time_zones(frame: Any) -> dict[str, str]:
             schema = frame.collect_schema()
             zones = {name: getattr(type, "time_zone", None) for name, type in schema.items()}
         case "pyarrow.Table":
-            zones = {each.name: getattr(each.type, "tz", None) for each in frame.schema}
+            zones = {item.name: getattr(item.type, "tz", None) for item in frame.schema}
         case _:
             zones = {}
     return {name: str(zone) for name, zone in zones.items() if zone is not None}
@@ -203,10 +203,10 @@ def scanned_files(frame: Any) -> Iterator[str]:
     if frame_name(frame) != "polars.LazyFrame":
         return
     for first, further in _SCANNED.findall(frame.explain(optimized=False)):
-        apart = [each.span() for each in re.finditer(", ", first)]
+        apart = [match.span() for match in re.finditer(", ", first)]
         yield from (first, *(first[:end] for end, _ in apart), *(first[at:] for _, at in apart))
         if further:
-            yield from (str(each) for each in Path(first).parent.glob(f"*{Path(first).suffix}"))
+            yield from (str(path) for path in Path(first).parent.glob(f"*{Path(first).suffix}"))
 
 
 def readable_polars(frame: Any) -> Readable:
@@ -225,5 +225,5 @@ def readable_polars(frame: Any) -> Readable:
         if str(dtype).startswith("Object")
     }
     series = import_module("polars").Series
-    texts = [series(column, [str(each) for each in eager[column]]) for column in unusable]
+    texts = [series(column, [str(item) for item in eager[column]]) for column in unusable]
     return Readable(eager.with_columns(texts), unusable)

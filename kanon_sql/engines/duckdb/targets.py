@@ -224,7 +224,7 @@ class Targets:
         require_usable_names(path, [column.name for column in columns])
         self.paths.add(path)
         self.folders |= set(snapshot.folders)
-        self.scanned |= {str(file) for each in snapshot.folders for file in parquet_below(each)}
+        self.scanned |= {str(file) for folder in snapshot.folders for file in parquet_below(folder)}
         sql = snapshot.from_item(has_floats=any(map(_holds_floats, columns)))
         return Table(snapshot.name, sql, columns, snapshot=snapshot.words)
 
@@ -305,7 +305,7 @@ class Targets:
             unusable = {**unusable, **unread}
             table = self._registered(name, name, frame)
         columns = tuple(
-            replace(each, unusable_because=unusable.get(each.name)) for each in table.columns
+            replace(column, unusable_because=unusable.get(column.name)) for column in table.columns
         )
         return replace(table, columns=columns)
 

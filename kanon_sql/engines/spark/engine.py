@@ -134,8 +134,8 @@ class Spark(Warehouse):
     def another_session(self) -> Spark:
         """The same session under another tag, with a pool of its own where scheduling is FAIR."""
         other = Spark(self._session)
-        for each in (self, other):
-            each._pool = each._tag
+        for session in (self, other):
+            session._pool = session._tag
         return other
 
     def materialise(self, name: str, sql: str) -> None:
@@ -209,13 +209,13 @@ class Spark(Warehouse):
     def progress(self) -> str:
         """Number of completed tasks of the running stages; more stages may follow."""
         if self._tracker is None:
-            return _done((each.num_completed_tasks, each.num_tasks) for each in self._stages)
+            return _done((stage.num_completed_tasks, stage.num_tasks) for stage in self._stages)
         stages = map(self._tracker.getStageInfo, self._tracker.getActiveStageIds())
-        return _done((each.numCompletedTasks, each.numTasks) for each in stages if each)
+        return _done((stage.numCompletedTasks, stage.numTasks) for stage in stages if stage)
 
     def _report_progress(self, stages: Any, done: bool, **_: Any) -> None:
         """Progress callback of Spark Connect: store the running stages."""
-        self._stages = () if done else [each for each in stages or () if not each.done]
+        self._stages = () if done else [stage for stage in stages or () if not stage.done]
 
     def close(self) -> None:
         if self._tracker is None:
@@ -271,7 +271,7 @@ class Spark(Warehouse):
         try:
             entry = self._session.catalog.getTable(_spelled(name_parts(target)))
         except errors.AnalysisException:
-            names = [each.name for each in self._session.catalog.listTables()]
+            names = [listtable.name for listtable in self._session.catalog.listTables()]
             raise InputError(
                 f"there is no table or view {target} in Spark."
                 f"{f' Tables and views: {nearest(target, names)}.' if names else ''}"
@@ -504,7 +504,7 @@ def _done(tasks: Iterable[tuple[int, int]]) -> str:
     >>> _done([(3, 8), (0, 12)]), _done([])
     ('3 of 20 tasks', '')
     """
-    completed, all = (sum(each) for each in zip((0, 0), *tasks, strict=True))
+    completed, all = (sum(item) for item in zip((0, 0), *tasks, strict=True))
     return f"{completed:,} of {all:,} tasks" if all else ""
 
 

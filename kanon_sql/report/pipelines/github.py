@@ -29,7 +29,7 @@ _COMMANDS = {
 def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
     """The result as workflow commands, without a final newline."""
     by_table = outcomes(result, places)
-    lines = [line for each in by_table for line in _of_table(each)]
+    lines = [line for table in by_table for line in _of_table(table)]
     return "\n".join([*lines, _inert(summary(by_table))])
 
 

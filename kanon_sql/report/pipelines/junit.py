@@ -28,13 +28,13 @@ def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
     root = ElementTree.Element(
         "testsuites",
         name="kanon-sql",
-        tests=str(sum(len(each.outcomes) for each in by_table)),
-        failures=str(sum(each.count("violated", "no_data") for each in by_table)),
-        errors=str(sum(each.count("error") for each in by_table)),
-        time=_seconds(sum(each.table.seconds for each in by_table)),
+        tests=str(sum(len(table.outcomes) for table in by_table)),
+        failures=str(sum(table.count("violated", "no_data") for table in by_table)),
+        errors=str(sum(table.count("error") for table in by_table)),
+        time=_seconds(sum(item.table.seconds for item in by_table)),
     )
-    for each in by_table:
-        _add_suite(root, each)
+    for table in by_table:
+        _add_suite(root, table)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode")
 

@@ -105,7 +105,9 @@ def render(
     """The result as JSON Lines, without a final newline."""
     emitted = emitted or emission()
     by_table = outcomes(result, places)
-    events = [event for place, each in enumerate(by_table) for event in _run(each, place, emitted)]
+    events = [
+        event for place, table in enumerate(by_table) for event in _run(table, place, emitted)
+    ]
     return "\n".join(json.dumps(event, ensure_ascii=False, allow_nan=False) for event in events)
 
 
@@ -124,12 +126,14 @@ def _run(table_outcomes: TableOutcomes, place: int, emitted: Emission) -> Iterat
     run_id = str(_run_id(table, place, emitted))
     facets = _run_facets(table, emitted)
     datasets = table.lineage.datasets if table.lineage else ()
-    inputs: list[Facet] = [{"namespace": each.namespace, "name": each.name} for each in datasets]
+    inputs: list[Facet] = [
+        {"namespace": dataset.namespace, "name": dataset.name} for dataset in datasets
+    ]
     yield _event(began, "START", job, {"runId": run_id, "facets": facets}, inputs)
     tests = [_test(outcome, check) for outcome, check in _checked(table_outcomes)]
     facets = facets | _facet("test", tests=tests)
     if table.status == "error":
-        [failed] = [each for each in table_outcomes.outcomes if each.kind == "error"]
+        [failed] = [outcome for outcome in table_outcomes.outcomes if outcome.kind == "error"]
         facets |= _facet("errorMessage", message=failed.text, programmingLanguage="SQL")
     if inputs and (of_input := _input_facets(table_outcomes)):
         inputs = [{**inputs[0], "inputFacets": of_input}, *inputs[1:]]

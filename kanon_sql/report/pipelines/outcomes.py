@@ -130,7 +130,7 @@ def summary(by_table: Sequence[TableOutcomes]) -> str:
         return f"kanon-sql: {_NO_SELECTION.outcomes[0].text}"
 
     def counted(*kinds: OutcomeKind) -> int:
-        return sum(each.count(*kinds) for each in by_table)
+        return sum(table.count(*kinds) for table in by_table)
 
     gated, tables = counted("holds", "violated", "accepted"), plural(len(by_table), "table")
     parts = [f"{counted('violated')} of {plural(gated, 'check')} violated"] if gated else []

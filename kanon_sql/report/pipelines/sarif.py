@@ -46,8 +46,8 @@ def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
 
 
 def _run(result: AuditFindings, by_table: Sequence[TableOutcomes]) -> dict[str, Any]:
-    every = [outcome for each in by_table for outcome in each.outcomes]
-    used = [rule for rule in rules() if any(each.rule == rule["id"] for each in every)]
+    every = [outcome for table in by_table for outcome in table.outcomes]
+    used = [rule for rule in rules() if any(check.rule == rule["id"] for check in every)]
     numbers = {rule["id"]: number for number, rule in enumerate(used)}
     driver = {"name": "kanon-sql", "semanticVersion": result.version, "rules": used}
     invocation = {
@@ -119,8 +119,8 @@ def _notifications(
     by_table: Sequence[TableOutcomes], numbers: dict[str, int]
 ) -> Iterator[dict[str, Any]]:
     """Outcomes that are no results: failed engines, checks that hold or were measured, warnings."""
-    for each in by_table:
-        for outcome in each.outcomes:
+    for table in by_table:
+        for outcome in table.outcomes:
             if _is_result(outcome):
                 continue
             number = numbers.get(outcome.rule)
@@ -131,11 +131,11 @@ def _notifications(
                 "locations": [_location(outcome.table, outcome.place)],
                 **(rule if number is not None else {}),
             }
-        for warning in each.warnings:
+        for warning in table.warnings:
             yield {
                 "level": "warning",
                 "message": {"text": warning},
-                "locations": [_location(each.name, each.place)],
+                "locations": [_location(table.name, table.place)],
             }
 
 

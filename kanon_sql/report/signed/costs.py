@@ -101,14 +101,19 @@ def _distributions(
     heads = [*map(_ranks, ranks, ranks[1:]), f"{ranks[-1]}+"]
     rows = [
         GridRow(
-            ("" if place else printable(each.column), when),
+            ("" if place else printable(distribution.column), when),
             (number(values), *(_share(count, of, signed) for count in counts)),
         )
-        for each in distributions
+        for distribution in distributions
         for place, (when, values, counts, of) in enumerate(
             (
-                ("before", each.values_before, each.before, records_before),
-                ("after", each.values_after, each.after, records_before - anonymization.suppressed),
+                ("before", distribution.values_before, distribution.before, records_before),
+                (
+                    "after",
+                    distribution.values_after,
+                    distribution.after,
+                    records_before - anonymization.suppressed,
+                ),
             )
         )
     ]
@@ -144,8 +149,8 @@ def costs(signed: Signed) -> Iterator[Block]:
         metric = tradeoff.metric.replace("_", " ")
         caption = f"What each k{of_table} loses, by {metric} ({tradeoff.algorithm})."
         from_to = " to ".join(
-            f"{_lost(tradeoff, each.lost(tradeoff.metric))} at k = {number(each.k)}"
-            for each in (points[0], points[-1])
+            f"{_lost(tradeoff, point.lost(tradeoff.metric))} at k = {number(point.k)}"
+            for point in (points[0], points[-1])
         )
         marked = f" The diamond is the required k, {number(chosen)}." if chosen else ""
         if not signed.is_external:  # its labels hold exact figures
@@ -155,8 +160,8 @@ def costs(signed: Signed) -> Iterator[Block]:
             caption,
             ("k", "suppressed", "lost"),
             [
-                _cost(each, tradeoff, signed, _mark_of(each, chosen, tradeoff, signed))
-                for each in points
+                _cost(point, tradeoff, signed, _mark_of(point, chosen, tradeoff, signed))
+                for point in points
             ],
         )
         yield from _release_off_the_curve(points, tradeoff, signed)
@@ -166,7 +171,7 @@ def costs(signed: Signed) -> Iterator[Block]:
             yield Bars(
                 f"What one level per column{of_table} would lose (optimal).",
                 ("k", "suppressed", "lost"),
-                [_cost(each, tradeoff, signed) for each in optimal_points],
+                [_cost(point, tradeoff, signed) for point in optimal_points],
             )
 
 
@@ -179,21 +184,21 @@ def _lost(tradeoff: Tradeoff, lost: float | None) -> str:
     return percent(lost or 0.0) if tradeoff.are_shares else number(lost or 0.0)
 
 
-def _mark_of(each: Point, chosen: int | None, tradeoff: Tradeoff, signed: Signed) -> str:
+def _mark_of(point: Point, chosen: int | None, tradeoff: Tradeoff, signed: Signed) -> str:
     """A note on the required k; the release may use other levels."""
-    if each.k != chosen:
+    if point.k != chosen:
         return ""
     anonymization = signed.anonymization
-    is_other = anonymization is not None and not _is_release(each, tradeoff, anonymization)
+    is_other = anonymization is not None and not _is_release(point, tradeoff, anonymization)
     return "this k was required" if is_other else "chosen"
 
 
-def _is_release(each: Point, tradeoff: Tradeoff, anonymization: Anonymization) -> bool:
+def _is_release(point: Point, tradeoff: Tradeoff, anonymization: Anonymization) -> bool:
     """Whether a point is the release; local recodings are compared by their figures."""
-    if each.levels is not None or anonymization.levels is not None:
-        return each.levels == anonymization.levels
-    figures = (tradeoff.algorithm, each.suppressed, each.classes)
-    lost, there = _loss_of(anonymization, tradeoff), each.lost(tradeoff.metric)
+    if point.levels is not None or anonymization.levels is not None:
+        return point.levels == anonymization.levels
+    figures = (tradeoff.algorithm, point.suppressed, point.classes)
+    lost, there = _loss_of(anonymization, tradeoff), point.lost(tradeoff.metric)
     is_alike = None not in (lost, there) and math.isclose(lost or 0, there or 0)
     return is_alike and figures == (
         anonymization.algorithm,
@@ -221,7 +226,7 @@ def _release_off_the_curve(
     )
     lost = _loss_of(anonymization, tradeoff)
     if lost is not None and not any(
-        _is_release(each, tradeoff, anonymization) for each in (*points, *optimal_points)
+        _is_release(point, tradeoff, anonymization) for point in (*points, *optimal_points)
     ):
         yield Prose(
             [
@@ -231,13 +236,13 @@ def _release_off_the_curve(
         )
 
 
-def _cost(each: Point, tradeoff: Tradeoff, signed: Signed, mark: str = "") -> Bin:
-    lost = each.lost(tradeoff.metric) or 0.0
+def _cost(item: Point, tradeoff: Tradeoff, signed: Signed, mark: str = "") -> Bin:
+    lost = item.lost(tradeoff.metric) or 0.0
     most = max(point.lost(tradeoff.metric) or 0.0 for point in tradeoff.points) or 1.0
-    levels = ", ".join(f"{printable(name)} {level}" for name, level in (each.levels or {}).items())
+    levels = ", ".join(f"{printable(name)} {level}" for name, level in (item.levels or {}).items())
     note = " · ".join(text for text in (mark, levels) if text)
-    few, share = signed.cell(each.suppressed or 0), _lost(tradeoff, lost)
-    if signed.is_small(each.suppressed or 0):
+    few, share = signed.cell(item.suppressed or 0), _lost(tradeoff, lost)
+    if signed.is_small(item.suppressed or 0):
         # The loss added by few suppressed records would reveal their number.
         lost, share = 0.0, NONE
-    return Bin(number(each.k), each.suppressed or 0, share, lost / most, False, note, few)
+    return Bin(number(item.k), item.suppressed or 0, share, lost / most, False, note, few)

@@ -52,7 +52,7 @@ def limits(signed: Signed) -> Iterator[Block]:
         yield Facts(
             [(ALL_MODELS[name].title, _limitation(name, signed)) for name in models], "limit"
         )
-    of_cells = all(isinstance(each, CellsResult) for each in signed.answered)
+    of_cells = all(isinstance(table, CellsResult) for table in signed.answered)
     yield Points(
         wording("beside_the_rules" if signed.answered and of_cells else "beside_the_models")
     )
@@ -90,7 +90,7 @@ def evidence(signed: Signed) -> Iterator[Block]:
     left = _MOST_SQL
     for table in signed.result.tables:
         blocks = list(_statements(table, signed, left))
-        left -= sum(len(each.text) for each in blocks if isinstance(each, Verbatim))
+        left -= sum(len(block.text) for block in blocks if isinstance(block, Verbatim))
         yield from signed.under_its_name(table, iter(blocks))
 
 
@@ -154,7 +154,7 @@ def _can_be_pasted(text: str) -> bool:
     """Whether a statement runs in a shell: it has no redacted value, and reads no table of the run
     or of Python."""
     own = ("…", '"kanon_private', '"pandas.', '"polars.', '"pyarrow.')
-    return not any(each in text for each in own)
+    return not any(item in text for item in own)
 
 
 # --- 14 ---------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ _MOST_SETS = 10
 
 def _with_figures(signed: Signed) -> list[TableResult]:
     """The tables whose class sizes this audience may see."""
-    return [each for each in signed.answered if not signed.hides_sizes(each)]
+    return [table for table in signed.answered if not signed.hides_sizes(table)]
 
 
 # --- 4 ----------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def _before(attacker: str, key: str, signed: Signed) -> str:
 
 def _are_alike(signed: Signed) -> bool:
     """Whether each record is in one class and counts once, so class counts give averages."""
-    return all(not each.entity and each.nulls == "value" for each in signed.result.tables)
+    return all(not table.entity and table.nulls == "value" for table in signed.result.tables)
 
 
 def _meaning(table: TableResult) -> str:
@@ -210,7 +210,7 @@ def _mark(k: int | None, bins: Sequence[Bin]) -> str:
     """A note where sufficiently large classes begin: at a bin, or within a merged one."""
     if not k:
         return ""
-    first = next((each.label for each in bins if not each.small), "")
+    first = next((bucket.label for bucket in bins if not bucket.small), "")
     begins = int(first.split(TO)[0].rstrip("+").replace(",", "")) if first else k
     if begins < k:
         return f"k = {number(k)} was required: it lies within {first}"
@@ -310,7 +310,9 @@ def _thinned(points: Sequence[RiskPoint]) -> list[RiskPoint]:
 
 def _share_at(points: Sequence[RiskPoint], chance: float) -> str:
     """The share at or above a chance."""
-    return percent(max((each.share for each in points if each.risk >= chance - 1e-12), default=0.0))
+    return percent(
+        max((point.share for point in points if point.risk >= chance - 1e-12), default=0.0)
+    )
 
 
 def _in_words(at: Mapping[float, str], of_all: str) -> str:
@@ -337,10 +339,10 @@ def _added(profile: TableProfile) -> Iterator[Block]:
     quasi-identifier, each as far as it was measured."""
     name, of_all, total = printable(profile.name), members(profile), profile.summary.members or 0
     ranked, below = profile.ranked, profile.summary.records_below_k or 0
-    worst = sorted(profile.subsets or (), key=lambda each: -each.uniques)[:_MOST_SETS]
-    measured = [each for each in profile.attacker_knows if not each.identifier_like]
-    alike = [each.column for each in profile.attacker_knows if each.identifier_like]
-    costs = sorted(profile.without if below else (), key=lambda each: -each.records_leaving)
+    worst = sorted(profile.subsets or (), key=lambda subset: -subset.uniques)[:_MOST_SETS]
+    measured = [column for column in profile.attacker_knows if not column.identifier_like]
+    alike = [qi.column for qi in profile.attacker_knows if qi.identifier_like]
+    costs = sorted(profile.without if below else (), key=lambda column: -column.records_leaving)
 
     def bars(title: str, head: str, bins: Sequence[Bin]) -> Iterator[Bars]:
         if bins:
@@ -350,21 +352,18 @@ def _added(profile: TableProfile) -> Iterator[Block]:
         f"{of_all.capitalize()} newly alone by each candidate of {name}, "
         f"{addition_order(len(ranked))}.",
         "column",
-        [_bin([each.column], each.adds or 0, total) for each in ranked],
+        [_bin([qi.column], qi.adds or 0, total) for qi in ranked],
     )
     yield from bars(
         f"The sets of columns of {name} that leave most {of_all} alone, {number(len(worst))} of "
         f"{number(len(profile.subsets or ()))}.",
         "known together",
-        [_bin(each.columns, each.uniques, total, "a key" * each.key) for each in worst],
+        [_bin(subset.columns, subset.uniques, total, "a key" * subset.key) for subset in worst],
     )
     yield from bars(
         f"What each further column of {name} adds: {of_all} that are alone once it is known too.",
         "also known",
-        [
-            _bin([each.column], each.newly_unique_records or 0, each.members or 0)
-            for each in measured
-        ],
+        [_bin([qi.column], qi.newly_unique_records or 0, qi.members or 0) for qi in measured],
     )
     if alike:
         yield Facts([("Identifier-like", listed(alike))])
@@ -372,7 +371,7 @@ def _added(profile: TableProfile) -> Iterator[Block]:
         f"What each quasi-identifier of {name} costs: {of_all} that would leave the classes below "
         f"{number(profile.k_threshold)} without it.",
         "quasi-identifier",
-        [_bin([each.column], each.records_leaving, below) for each in costs],
+        [_bin([cost.column], cost.records_leaving, below) for cost in costs],
     )
 
 

@@ -100,7 +100,7 @@ def _companions(
         read(Path(source)) if isinstance(source, str | Path) else getattr(source, attribute, None)
     )
     companions = content if isinstance(content, tuple) else (content,)
-    if not all(isinstance(each, result_type) for each in companions):
+    if not all(isinstance(companion, result_type) for companion in companions):
         raise InputError(f"{name} is a result or the path of one, and not {kind_of(source)}.")
     return companions
 
@@ -147,9 +147,9 @@ def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> C
             f'there is no chart "{name}"; there are {", ".join(CHARTS)}.'
             f"{did_you_mean(name, list(CHARTS))}"
         )
-    matching = [each for each in tables if table is None or each.name == table]
+    matching = [item for item in tables if table is None or item.name == table]
     if len(matching) != 1:
-        names = ", ".join(each.name for each in tables) or "none"
+        names = ", ".join(table.name for table in tables) or "none"
         raise SpecError(f"name one table for the chart, as in table=…. Tables: {names}.")
     if isinstance(matching[0], CellsResult):
         raise SpecError(f"{matching[0].name} is a published table, which has no classes to draw.")

@@ -56,11 +56,11 @@ def _rules(table: CellsResult) -> Iterator[Block]:
     )
     readers = wording("readers")
     reader_sentences = dict.fromkeys(
-        readers[each.model] for each in table.checks if each.model in readers
+        readers[check.model] for check in table.checks if check.model in readers
     )
     if reader_sentences:
         yield Prose(["Readers considered:"])
-        yield Points([f"One {each}." for each in reader_sentences])
+        yield Points([f"One {sentence}." for sentence in reader_sentences])
 
 
 def _row(check: CheckResult, table: CellsResult) -> GridRow:
@@ -72,7 +72,7 @@ def _row(check: CheckResult, table: CellsResult) -> GridRow:
 
 def _basis(check: CheckResult, table: CellsResult) -> str:
     """The sentence of the policy that requires a check, with its address."""
-    policy = next((each for each in table.policies if each.id == check.policy), None)
+    policy = next((policy for policy in table.policies if policy.id == check.policy), None)
     if policy is None:
         return "" if check.holds is None else "required by whoever ran it"
     quotes = [f"“{on_one_line(text)}”" for text in _quotes(check, policy)]
@@ -81,10 +81,10 @@ def _basis(check: CheckResult, table: CellsResult) -> str:
 
 def _quotes(check: CheckResult, policy: PolicyOutcome) -> list[str]:
     """The sentences on a check; of several rules of one model, those with its numbers."""
-    about = [each["text"] for each in policy.quotes if each["about"] == check.model]
+    about = [quote["text"] for quote in policy.quotes if quote["about"] == check.model]
     bounds = [check.parameters.get(name) for name in CELL_MODELS[check.model].thresholds]
     numbers = [f"{bound:g}" for bound in bounds if isinstance(bound, int | float)]
-    own = [text for text in about if all(re.search(rf"\b{each}\b", text) for each in numbers)]
+    own = [text for text in about if all(re.search(rf"\b{number}\b", text) for number in numbers)]
     return own or about
 
 
@@ -117,7 +117,7 @@ def _facts_on_cells(table: CellsResult) -> Iterator[tuple[str, str]]:
 def _margins(margins: str | tuple[tuple[str, ...], ...]) -> str:
     if isinstance(margins, str):
         return {"all": "all totals are published", "none": "no total is published"}[margins]
-    return "; ".join(listed(each) if each else "the grand total" for each in margins)
+    return "; ".join(listed(margin) if margin else "the grand total" for margin in margins)
 
 
 _NOT_RECORDED = "not recorded in this result"
@@ -149,9 +149,9 @@ def subject(signed: Signed) -> Iterator[Block]:
 def _files(signed: Signed) -> Iterator[tuple[str, str]]:
     """The digests of the files that the result is about."""
     result = signed.result
-    for each in result.files:
-        path = printable(each.path)
-        yield f"SHA-256 of the {each.role}", f"{each.sha256}{KEPT_TOGETHER}· {path}"
+    for file in result.files:
+        path = printable(file.path)
+        yield f"SHA-256 of the {file.role}", f"{file.sha256}{KEPT_TOGETHER}· {path}"
     if result.tables and not result.files:
         yield "SHA-256 of the files", _NOT_RECORDED
 
@@ -160,9 +160,9 @@ def _names(signed: Signed) -> str:
     anonymization = signed.anonymization
     names = [
         *([anonymization.before.name] if anonymization else []),
-        *(each.name for each in signed.result.tables),
+        *(table.name for table in signed.result.tables),
     ]
-    names = names or [each.name for each in signed.costs if each.name]
+    names = names or [cost.name for cost in signed.costs if cost.name]
     return (" → " if anonymization else ", ").join(
         map(printable, dict.fromkeys(names))
     ) or _NOT_RECORDED
@@ -171,7 +171,7 @@ def _names(signed: Signed) -> str:
 def _audience_notes(signed: Signed) -> Iterator[str]:
     if not signed.is_external:
         return
-    if all(isinstance(each, CellsResult) for each in signed.result.tables):
+    if all(isinstance(table, CellsResult) for table in signed.result.tables):
         yield (
             "It is for external readers: a size below its threshold, confidential parameters and "
             "what would bound them, and the SQL are left out."
@@ -292,12 +292,12 @@ _HEADER = GridRow(("verdict", "check", "required", "found", "margin", "concerns"
 def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[GridRow]:
     status = verdict_status(check)
     word = f"{SIGNS[status]}{KEPT_TOGETHER}{STATUS_WORDS[status]}"
-    for place, each in enumerate(margins(check)):
+    for place, margin in enumerate(margins(check)):
         fails = check.holds is False or MODELS[check.model].counts_violations
         is_shown = not place and fails and not signed.hides_sizes(table)
         reach = violating(check, table, signed) if is_shown else ""
         first = (word, title(check)) if not place else ("", "")
-        shown = _pooled(each, check, table, signed)
+        shown = _pooled(margin, check, table, signed)
         yield GridRow((*first, shown.requirement, shown.result, shown.distance, reach), ())
 
 
@@ -351,9 +351,11 @@ def _attackers(table: TableResult) -> Iterator[str]:
         yield words["marketer"]
     if table.sensitive:
         yield words["sensitive"].format(listed(table.sensitive))
-    if any(each.get("with_other_sensitive") for each in parameters):
+    if any(parameter.get("with_other_sensitive") for parameter in parameters):
         yield words["with_other_sensitive"]
-    for release in dict.fromkeys(each["earlier"] for each in parameters if each.get("earlier")):
+    for release in dict.fromkeys(
+        parameter["earlier"] for parameter in parameters if parameter.get("earlier")
+    ):
         yield words["earlier"].format(printable(str(release)))
     yield words["not_considered"]
 
@@ -508,7 +510,7 @@ def _clipped(clip: Sequence[Any] | None) -> str:
     """Clip bounds, applied before any level."""
     if not clip:
         return ""
-    low, high = (None if each is None else str(each) for each in clip)
+    low, high = (None if item is None else str(item) for item in clip)
     if low is None or high is None:
         return f"clipped at {low or high}, "
     return f"clipped to {low} to {high}, "

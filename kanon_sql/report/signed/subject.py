@@ -66,7 +66,9 @@ class Signed:
     @property
     def answered(self) -> tuple[TableResult, ...]:
         """The tables with results."""
-        return tuple(each for each in self.result.tables if each.status not in ("no_data", "error"))
+        return tuple(
+            table for table in self.result.tables if table.status not in ("no_data", "error")
+        )
 
     def under_its_name(self, table: TableResult, blocks: Iterator[Block]) -> Iterator[Block]:
         """The blocks, under the table's name if there are several tables."""

@@ -329,10 +329,10 @@ def cost_sentence(table: CellsResult) -> str | None:
 
 def _hidden_by_suppression(table: CellsResult) -> str:
     """The number of sensitive cells that suppression would hide, unless it hides all."""
-    checks = [each for each in table.checks if each.model == "derivable" and each.achieved]
+    checks = [check for check in table.checks if check.model == "derivable" and check.achieved]
     if not checks:
         return ""
-    worst = max(checks, key=lambda each: int(each.achieved))
+    worst = max(checks, key=lambda check: int(check.achieved))
     hidden, derived = worst.details["suppressed"], worst.details["derived_cells"]
     remaining = hidden - derived
     only = (

@@ -82,7 +82,7 @@ def curves(table: TableResult, least: int = 2) -> list[list[CurvePoint]]:
     by_bounds: dict[tuple[int, bool], list[CurvePoint]] = {}
     for point in points(table):
         by_bounds.setdefault((point.k, point.times), []).append(point)
-    return [each for each in by_bounds.values() if len(each) >= least]
+    return [bound for bound in by_bounds.values() if len(bound) >= least]
 
 
 def draw_notes(table: TableResult) -> list[str]:
@@ -212,7 +212,7 @@ def _further_figures(check: CheckResult) -> str:
         for name in ("highest", "average")
         if check.parameters.get(f"max_{name}") is not None
     ]
-    return "".join(f", {each}" for each in figures)
+    return "".join(f", {figure}" for figure in figures)
 
 
 def _requirement(check: CheckResult) -> str | None:
@@ -228,8 +228,8 @@ def km_anonymity_phrases(check: CheckResult, table: TableResult) -> tuple[str, s
     """The result of a check, how far it reaches, and its requirement."""
     m, k = check.parameters["m"], check.parameters.get("k")
     by_size = check.details["by_size"]
-    combinations = sum(each["combinations"] or 0 for each in by_size)
-    counted_to = max(each["size"] for each in by_size if each["combinations"] is not None)
+    combinations = sum(item["combinations"] or 0 for item in by_size)
+    counted_to = max(item["size"] for item in by_size if item["combinations"] is not None)
     of_events = f"at most {counted_to} events" if counted_to > 1 else "one event"
     result = f"k is {'at most ' if not check.details['complete'] else ''}{number(check.achieved)}"
     requirement = None if k is None else number(k)

@@ -40,8 +40,8 @@ def with_python_words(result: _Result) -> _Result:
     """The result with its warnings in Python's words."""
     findings: Any = result
     tables = (
-        replace(each, warnings=tuple(map(in_python_words, each.warnings)))
-        for each in findings.tables
+        replace(table, warnings=tuple(map(in_python_words, table.warnings)))
+        for table in findings.tables
     )
     translated: _Result = replace(findings, tables=tuple(tables))
     return translated
@@ -56,11 +56,13 @@ def _in_python_words(value: Any) -> Any:
         case tuple():
             return tuple(map(_in_python_words, value))
         case list():
-            return [_in_python_words(each) for each in value]
+            return [_in_python_words(item) for item in value]
         case Mapping():
             return value
     if is_dataclass(value) and not isinstance(value, type):
-        parts = {each.name: _in_python_words(getattr(value, each.name)) for each in fields(value)}
+        parts = {
+            field.name: _in_python_words(getattr(value, field.name)) for field in fields(value)
+        }
         return replace(value, **parts)
     return value
 
@@ -81,7 +83,7 @@ def in_python_words(text: str) -> str:
     text = _CALL.sub(_called, text)
     text = _PAGE.sub(lambda page: f'kanon.explain("{page["page"]}")', text)
     text = _FUNCTION.sub(r"kanon.\1(…)", text)
-    text = _CHOICE.sub(lambda each: _keyword_argument(each[1], each["value"]), text)
+    text = _CHOICE.sub(lambda match: _keyword_argument(match[1], match["value"]), text)
     text = _HIERARCHIES.sub(_levels, text)
     return _FLAG.sub(lambda flag: flag[1].replace("-", "_"), text)
 
@@ -111,7 +113,7 @@ def sentence(name: str) -> str:
 
 def _called(command: re.Match[str]) -> str:
     options = re.findall(r"--([a-z-]+) (\S+)", command["options"])
-    arguments = ["…", *(_keyword_argument(*each) for each in options)]
+    arguments = ["…", *(_keyword_argument(*option) for option in options)]
     return f"kanon.{command['name']}({', '.join(arguments)})"
 
 

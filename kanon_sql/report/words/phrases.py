@@ -241,14 +241,14 @@ def _risk(check: CheckResult, table: TableResult) -> Phrases:
     )
     reach = f"{_violating(check, table)} with too high a chance" if check.violating_classes else ""
     parts = (other_figures, reach, _not_contained(check))
-    return Phrases(required_figures, "; ".join(each for each in parts if each), requirement or None)
+    return Phrases(required_figures, "; ".join(part for part in parts if part), requirement or None)
 
 
 def _share(check: CheckResult, table: TableResult) -> Phrases:
     model = MODELS[check.model]
     requirement = check.parameters.get(model.thresholds[0])
     parts = (model.share_words.format(members(table)), _not_contained(check))
-    extent = "; ".join(each for each in parts if each)
+    extent = "; ".join(part for part in parts if part)
     return Phrases(
         percent(check.achieved), extent, None if requirement is None else exact_percent(requirement)
     )
@@ -257,7 +257,7 @@ def _share(check: CheckResult, table: TableResult) -> Phrases:
 def _not_contained(check: CheckResult) -> str:
     """Why a risk is violated by a reference that does not contain the release, whatever it is."""
     lacking = ("unmatched_classes", "exceeding_classes")
-    classes = sum(check.details.get(each, 0) for each in lacking)
+    classes = sum(check.details.get(text, 0) for text in lacking)
     if check.holds is not False or not classes or check.parameters.get("missing") == "union":
         return ""
     fewer = f"it has fewer people than the release in {counted(classes, 'class')}"
@@ -267,13 +267,13 @@ def _not_contained(check: CheckResult) -> str:
 def _population_uniqueness(check: CheckResult, table: TableResult) -> Phrases:
     requirement = check.parameters.get("max_share")
     result = "no estimate" if check.achieved is None else percent(check.achieved)
-    each = ", ".join(
+    estimates = ", ".join(
         f"{name} {'none' if share is None else percent(share)}"
         for name, share in check.details["estimates"].items()
     )
     return Phrases(
         f"estimate {result}",
-        f"of {number(check.parameters['population'])} people are unique, by estimate: {each}",
+        f"of {number(check.parameters['population'])} people are unique, by estimate: {estimates}",
         None if requirement is None else exact_percent(requirement),
     )
 
@@ -477,7 +477,7 @@ def _homogeneous_sentence(check: CheckResult, table: TableResult, count_format: 
         _singleton_sentence(alone, member(table), count_format, besides=bool(together)),
     ]
     none = f"No class gives its {_attribute(check)} away."
-    return " ".join(each for each in sentences if each) or none
+    return " ".join(sentence for sentence in sentences if sentence) or none
 
 
 def _shared_value_sentence(

@@ -150,9 +150,9 @@ def _merged(starts: Sequence[int], table: TableResult, fewest: int) -> list[int]
         return list(starts)
 
     def classes(start: int, end: float) -> int:
-        return sum(each.classes for each in table.histogram if start <= each.size < end)
+        return sum(bucket.classes for bucket in table.histogram if start <= bucket.size < end)
 
-    smallest = min((each.size for each in table.histogram), default=1)
+    smallest = min((bucket.size for bucket in table.histogram), default=1)
     merged = [max(start for start in starts if start <= smallest)]
     for start in starts:
         if min(classes(merged[-1], start), classes(start, math.inf)) >= fewest:
@@ -336,12 +336,12 @@ def homogeneity_sentence(
     share: Callable[[float, int], str] = lambda fraction, total: percent(fraction),
 ) -> str:
     """As in `42.6 % of the records give their salary-class away`; empty if nothing does."""
-    each = [
+    ranges = [
         f"{share(count / total, total)} of the {members(table)} give their "
         f"{printable(str(check.parameters['sensitive']))} away"
         for check, count, total in homogeneous_members(table.checks, table.summary)
     ]
-    return ", ".join(each)
+    return ", ".join(ranges)
 
 
 def _outcome_with_baseline(violated: int, accepted: int, gated: int) -> str:

@@ -82,15 +82,15 @@ class GenericTest:
             relation=relation,
             upstream=tuple(map(str, mapping(raw.get("depends_on")).get("nodes") or ())),
             quasi_identifiers=tuple(
-                _unquoted(each, quotes) for each in names if isinstance(names, list)
+                _unquoted(name, quotes) for name in names if isinstance(names, list)
             ),
             sensitive=_unquoted(arguments.pop("sensitive", None), quotes),
             entity=_unquoted(arguments.pop("entity", None), quotes),
-            events=tuple(_unquoted(each, quotes) for each in arguments.pop("events", ())),
+            events=tuple(_unquoted(event, quotes) for event in arguments.pop("events", ())),
             settings={key: arguments.pop(key, None) for key in SETTINGS},
             parameters=arguments,
             others={
-                kind: _with_unquoted_names(each, quotes) for kind, each in others.items() if each
+                kind: _with_unquoted_names(other, quotes) for kind, other in others.items() if other
             },
             rendered=rendered,
             severity=str(config.get("severity") or "error").lower(),
@@ -174,9 +174,9 @@ def _is_rendered(key: str, value: Any) -> bool:
     if key in _OTHER_TABLES:
         return not isinstance(value, str) or referenced_node(value) is None
     if isinstance(value, Mapping):
-        return any(_is_rendered("", each) for each in value.values())
+        return any(_is_rendered("", item) for item in value.values())
     if isinstance(value, list):
-        return any(_is_rendered("", each) for each in value)
+        return any(_is_rendered("", item) for item in value)
     return isinstance(value, str) and bool(_RENDERED.search(value))
 
 
@@ -195,7 +195,7 @@ def _with_unquoted_names(table: Mapping[str, Any], quotes: bool) -> dict[str, An
             case _ if key in ("source", "where"):
                 return value
             case list():
-                return [_unquoted(each, quotes) for each in value]
+                return [_unquoted(item, quotes) for item in value]
             case dict():
                 return {
                     _unquoted(column, quotes): _unquoted(other_column, quotes)
@@ -220,4 +220,4 @@ def _unquoted(column: Any, quotes: bool) -> Any:
 
 
 def _folded(names: Iterable[str]) -> set[str]:
-    return {each.casefold() for each in names}
+    return {name.casefold() for name in names}

@@ -68,9 +68,11 @@ def read_manifest(
     manifest = Manifest.read(Path(path))
     before = Manifest.read(Path(state) / "manifest.json").nodes if state is not None else None
     selection = Selection(manifest.nodes, before)
-    selectors = [each for text in select for each in text.split() or [""]]
-    excluded = selection.of("exclude", (each for text in exclude for each in text.split()))
-    ids_by_selector = {each: selection.of("select", [each]) - excluded for each in selectors}
+    selectors = [part for text in select for part in text.split() or [""]]
+    excluded = selection.of("exclude", (part for text in exclude for part in text.split()))
+    ids_by_selector = {
+        selector: selection.of("select", [selector]) - excluded for selector in selectors
+    }
     selected = frozenset().union(*ids_by_selector.values()) if ids_by_selector else None
     requested = [
         node
@@ -91,7 +93,7 @@ def read_manifest(
     )
     skipped = tuple(dict.fromkeys(ephemeral))
     chosen = [(key, node) for key, node in declared if not node.is_ephemeral]
-    unmatched = [each for each, ids in ids_by_selector.items() if not annotated & ids]
+    unmatched = [text for text, ids in ids_by_selector.items() if not annotated & ids]
     if unmatched or not chosen:
         reasons = list(skipped)
         if unmatched or not skipped:
@@ -170,18 +172,18 @@ class Manifest:
                 "target/manifest.json."
             )
         raw = [*manifest["nodes"].values(), *mapping(manifest.get("sources")).values()]
-        if not all(isinstance(each, dict) for each in raw):
+        if not all(isinstance(item, dict) for item in raw):
             raise InputError(
                 f"{path} is a damaged manifest: a node is not a mapping. Write it again with dbt "
                 "parse."
             )
         metadata = mapping(manifest.get("metadata"))
         project = Project.of_manifest(path, metadata.get("project_name"))
-        nodes = [parsed_node(each) for each in raw if each.get("resource_type") in KINDS]
+        nodes = [parsed_node(item) for item in raw if item.get("resource_type") in KINDS]
         tests = [
             test
-            for each in raw
-            if each.get("resource_type") == "test" and (test := GenericTest.of(each))
+            for item in raw
+            if item.get("resource_type") == "test" and (test := GenericTest.of(item))
         ]
         with_tests = (
             replace(node, tests=tuple(test for test in tests if _tests_node(test, node)))
@@ -221,7 +223,7 @@ class Manifest:
             raise node.fail(
                 "its columns have roles, and its config.meta.kanon_sql has no checks: k, l, t, "
                 "k_map, or checks with a threshold. (dbt keeps only one meta of a model: the "
-                f"YAML, config() or dbt_project.yml.){''.join(f' {each}' for each in differences)}"
+                f"YAML, config() or dbt_project.yml.){' '.join(['', *differences])}"
             )
         return table, differences
 
@@ -237,10 +239,10 @@ class Manifest:
                 )
         settings["against"] = {
             str(name): {
-                **(mapping(each) if isinstance(each, dict) else {"source": each}),
-                "source": self._second(node, each),
+                **(mapping(entry) if isinstance(entry, dict) else {"source": entry}),
+                "source": self._second(node, entry),
             }
-            for name, each in mapping(settings.get("against")).items()
+            for name, entry in mapping(settings.get("against")).items()
         }
         try:
             return published_spec(**location, **settings)
@@ -251,9 +253,9 @@ class Manifest:
     def _second(self, node: Node, against: Any) -> str:
         """The relation of a second table, by the name of its model, seed or source."""
         name = mapping(against).get("source") if isinstance(against, dict) else against
-        nodes = [each for each in self.nodes if name in each.names]
+        nodes = [node for node in self.nodes if name in node.names]
         if len(nodes) != 1:
-            display_names = [each.display_name for each in self.nodes]
+            display_names = [node.display_name for node in self.nodes]
             fault = "ambiguous" if nodes else "no model, seed or source"
             raise node.fail(
                 f'kanon_sql.published: against: "{name}" is {fault}.'
@@ -284,10 +286,10 @@ class Manifest:
                         for kind in test.others
                     },
                 )
-                of_meta = [each for each in table.checks if is_same_check(each, check, table)]
+                of_meta = [model for model in table.checks if is_same_check(model, check, table)]
                 if of_meta:
                     reasons = min(
-                        (list(_differences(each, check, table)) for each in of_meta), key=len
+                        (list(_differences(model, check, table)) for model in of_meta), key=len
                     )
                 elif check not in checks:
                     checks.append(check)
@@ -306,14 +308,14 @@ class Manifest:
         arguments = test.others[kind]
         name = referenced_node(arguments["source"])
         nodes = [
-            each for each in self.nodes if name in each.names and each.unique_id in test.upstream
+            node for node in self.nodes if name in node.names and node.unique_id in test.upstream
         ]
         if not nodes:
             raise SpecError(
                 f"the {kind.prefix} of dbt's test {test.name} is not a node of {self.path}."
             )
         spec = {**arguments, "source": _source(nodes[0])}
-        alias = next((each for each, table in tables.items() if table == spec), None)
+        alias = next((text for text, table in tables.items() if table == spec), None)
         if alias is None:
             alias = nodes[0].display_name
             while alias in tables:
@@ -373,9 +375,9 @@ class Manifest:
     def _name(self, node: Node) -> str:
         """The node's name in the result; its unique id if the name is ambiguous."""
         calls = Counter(
-            each.display_name
-            for each in self.nodes
-            if each.is_annotated or each.declares("published")
+            node.display_name
+            for node in self.nodes
+            if node.is_annotated or node.declares("published")
         )
         return node.display_name if calls[node.display_name] == 1 else node.unique_id
 
@@ -395,15 +397,15 @@ class Manifest:
                     "source."
                 )
             return {}
-        nodes = [each for each in self.nodes if name in each.names]
+        nodes = [node for node in self.nodes if name in node.names]
         if not nodes:
-            display_names = [each.display_name for each in self.nodes]
+            display_names = [node.display_name for node in self.nodes]
             raise node.fail(
                 f'there is no model, seed or source "{name}" for its reference.'
                 f"{did_you_mean(str(name), display_names)}"
             )
         if len(nodes) > 1:
-            candidates = " or ".join(each.unique_id for each in nodes)
+            candidates = " or ".join(node.unique_id for node in nodes)
             raise node.fail(f'"{name}" for its reference is ambiguous: write {candidates}.')
         return {str(name): {"source": _source(nodes[0]), **settings_of_reference(node)}}
 
@@ -460,7 +462,7 @@ def _is_same_setting(declared: Any, parsed: Any) -> bool:
             return (
                 isinstance(parsed, Mapping)
                 and {str(key) for key in declared} == set(parsed)
-                and all(_is_same_setting(each, parsed[str(key)]) for key, each in declared.items())
+                and all(_is_same_setting(item, parsed[str(key)]) for key, item in declared.items())
             )
         case list():
             return (

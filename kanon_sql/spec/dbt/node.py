@@ -83,7 +83,7 @@ class Selection:
                 f"{option(key, selector)} compares with an older manifest: name its folder with "
                 f"{option('state', 'FOLDER')}."
             )
-        old = next((each for each in self.before if each.unique_id == node.unique_id), None)
+        old = next((item for item in self.before if item.unique_id == node.unique_id), None)
         if old is None or selector == "state:new":
             return old is None
         return old.content != node.content
@@ -96,10 +96,10 @@ def _reached(
     reached: set[str] = set()
     ahead = list(start)
     while ahead:
-        for each in edges.get(ahead.pop(), ()):
-            if each not in reached:
-                reached.add(each)
-                ahead.append(each)
+        for text in edges.get(ahead.pop(), ()):
+            if text not in reached:
+                reached.add(text)
+                ahead.append(text)
     return frozenset(reached)
 
 
@@ -199,7 +199,7 @@ class Node:
     def with_role(self, role: Role) -> list[str]:
         """The columns of a role. A column's meta overrides the tests' role for it;
         quasi-identifiers or an entity declared in metas replace the tests' entirely."""
-        columns = [name for name, each in self.columns.items() if each.get("role") == role]
+        columns = [name for name, column in self.columns.items() if column.get("role") == role]
         if (columns and role in ("quasi_identifier", "entity")) or self.meta.get(role):
             return columns
         annotated = {name.casefold() for name in self.columns}
@@ -227,7 +227,7 @@ class Node:
         """A table setting: from the meta if there is one, else from the tests if all agree."""
         if self.meta:
             return self.meta.get(key)
-        values = {each.settings[key] for each in self.tests if each.applies(key)}
+        values = {test.settings[key] for test in self.tests if test.applies(key)}
         return values.pop() if len(values) == 1 else None
 
     def personal_columns_exposed(self) -> Iterator[str]:
@@ -265,8 +265,8 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
             f"found {published!r}."
         )
     settings = {
-        each: _settings(column, f"{prefix} the meta of column {each}")
-        for each, column in columns.items()
+        text: _settings(column, f"{prefix} the meta of column {text}")
+        for text, column in columns.items()
     }
     return Node(
         name=name,
@@ -283,9 +283,9 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
         tags=_texts(raw.get("tags")),
         meta=meta,
         columns={
-            each: column_settings for each, column_settings in settings.items() if column_settings
+            text: column_settings for text, column_settings in settings.items() if column_settings
         },
-        personal=tuple(each for each, column in columns.items() if _is_personal(column)),
+        personal=tuple(text for text, column in columns.items() if _is_personal(column)),
         parents=_texts(mapping(raw.get("depends_on")).get("nodes")),
         fingerprint=(raw.get("checksum"), raw.get("unrendered_config")),
         published=published,
@@ -300,7 +300,7 @@ def _settings(raw: Mapping[str, Any], subject: str) -> Mapping[str, Any]:
         if is_spelled_as(key, META_KEY):
             raise SpecError(f"{subject} has the key {key}, which is spelled {META_KEY}.")
     settings = [meta[META_KEY] for meta in metas if META_KEY in meta]
-    if any(each != settings[0] for each in settings):
+    if any(setting != settings[0] for setting in settings):
         raise SpecError(f"{subject} and its config.meta differ in kanon_sql. Keep config.meta.")
     if settings and not isinstance(settings[0], dict):
         raise SpecError(f"kanon_sql in {subject} must be a mapping; found {settings[0]!r}.")
@@ -314,7 +314,7 @@ def is_spelled_as(name: Any, expected: str) -> bool:
     (True, False)
     """
     letters, expected_letters = (
-        re.sub("[^a-z0-9]", "", str(each).casefold()) for each in (name, expected)
+        re.sub("[^a-z0-9]", "", str(text).casefold()) for text in (name, expected)
     )
     return letters == expected_letters
 

@@ -47,7 +47,9 @@ class Project:
         """
         folder = manifest.absolute().parent
         folders = [folder, *folder.parents, Path.cwd(), *Path.cwd().parents]
-        project_folder = next((each for each in folders if _is_project(each, name)), folder.parent)
+        project_folder = next(
+            (folder for folder in folders if _is_project(folder, name)), folder.parent
+        )
         return cls(project_folder, name)
 
     @property
@@ -85,11 +87,11 @@ class Project:
         document = self._document(file)
         if document is None:
             return None
-        for location, of, each in _described(document.value):
-            if each.get("name") == name and of == source:
-                version_entry = _version(each, version)
-                meta = {**meta_of(each), **meta_of(version_entry)}
-                columns = _columns(each) | _columns(version_entry)
+        for location, of, entry in _described(document.value):
+            if entry.get("name") == name and of == source:
+                version_entry = _version(entry, version)
+                meta = {**meta_of(entry), **meta_of(version_entry)}
+                columns = _columns(entry) | _columns(version_entry)
                 return Description(meta, columns, document.place(location))
         return None
 
@@ -104,12 +106,14 @@ class Project:
 
 def seeds_around(file: Path) -> Path | None:
     """The seeds folder of the project that contains a file, or None."""
-    folder = next((each for each in file.absolute().parents if _is_project(each, None)), None)
+    folder = next((parent for parent in file.absolute().parents if _is_project(parent, None)), None)
     if folder is None:
         return None
     settings = mapping(YamlDocument.read_as_dbt_does(folder / PROJECT).value).get("seed-paths")
     paths = (
-        [each for each in settings if isinstance(each, str)] if isinstance(settings, list) else []
+        [setting for setting in settings if isinstance(setting, str)]
+        if isinstance(settings, list)
+        else []
     )
     return folder / (paths or ["seeds"])[0]
 
@@ -133,8 +137,8 @@ def _metas(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _described(value: Any) -> Iterator[tuple[Location, str | None, Mapping[str, Any]]]:
     """Each node described in a file: location, source name, description."""
     for kind in ("models", "seeds", "snapshots"):
-        for number, each in _listed(value, kind):
-            yield (kind, number), None, each
+        for number, entry in _listed(value, kind):
+            yield (kind, number), None, entry
     for number, source in _listed(value, "sources"):
         for place, table in _listed(source, "tables"):
             yield ("sources", number, "tables", place), source.get("name"), table
@@ -143,17 +147,17 @@ def _described(value: Any) -> Iterator[tuple[Location, str | None, Mapping[str, 
 def _listed(value: Any, key: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The mappings in a list, each with its index."""
     items = value.get(key) if isinstance(value, dict) else None
-    for number, each in enumerate(items if isinstance(items, list) else ()):
-        if isinstance(each, dict):
-            yield number, each
+    for number, item in enumerate(items if isinstance(items, list) else ()):
+        if isinstance(item, dict):
+            yield number, item
 
 
 def _version(settings: Mapping[str, Any], version: object) -> Mapping[str, Any]:
     """The description of one version of a model."""
     if version is None:
         return {}
-    versions = (each for _, each in _listed(settings, "versions"))
-    return next((each for each in versions if str(each.get("v")) == str(version)), {})
+    versions = (entry for _, entry in _listed(settings, "versions"))
+    return next((entry for entry in versions if str(entry.get("v")) == str(version)), {})
 
 
 def meta_of(settings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -168,8 +172,8 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _columns(settings: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    columns = (each for _, each in _listed(settings, "columns") if "name" in each)
-    return {str(each["name"]): meta_of(each) for each in columns}
+    columns = (entry for _, entry in _listed(settings, "columns") if "name" in entry)
+    return {str(column["name"]): meta_of(column) for column in columns}
 
 
 # --- the connection ------------------------------------------------------------------------

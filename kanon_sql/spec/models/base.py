@@ -75,7 +75,7 @@ class Bounds:
 def _value_list(value: Any) -> Any:
     """Refuse empty and nested lists; NULL is allowed."""
     is_flat = isinstance(value, list | tuple) and not any(
-        isinstance(each, list | tuple | dict) for each in value
+        isinstance(item, list | tuple | dict) for item in value
     )
     if not is_flat or not value:
         raise ValueError("must be a list of values, as in [first, second]")
@@ -301,11 +301,13 @@ class Model(Described):
     @property
     def class_thresholds(self) -> dict[str, Any]:
         """The given thresholds that each class must meet by itself."""
-        of_classes = (each for each in self.thresholds if each not in self.table_thresholds)
-        return {each: getattr(self, each) for each in self._required(of_classes)}
+        of_classes = (
+            threshold for threshold in self.thresholds if threshold not in self.table_thresholds
+        )
+        return {text: getattr(self, text) for text in self._required(of_classes)}
 
     def _required(self, thresholds: Iterable[str]) -> list[str]:
-        return [each for each in thresholds if getattr(self, each) is not None]
+        return [threshold for threshold in thresholds if getattr(self, threshold) is not None]
 
     @property
     def needs_containment(self) -> bool:

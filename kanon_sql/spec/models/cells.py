@@ -62,7 +62,7 @@ def _bands(value: Any) -> Any:
         bands = ()
     numbers = [number for band in bands for number in band]
     fits = bands and all(
-        isinstance(each, int | float) and not isinstance(each, bool) for each in numbers
+        isinstance(number, int | float) and not isinstance(number, bool) for number in numbers
     )
     if not fits or any(step <= 0 for _, step in bands) or list(bands) != sorted(set(bands)):
         raise ValueError("must be pairs of a start and a step in ascending order, as in [[15, 10]]")

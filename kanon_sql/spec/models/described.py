@@ -38,7 +38,7 @@ class _Kind(ModelMetaclass):
             return super().__call__(*by_place, **parameters)
         except ValidationError as error:
             faults = error.errors(include_url=False)
-            unknown = (each for each in faults if each["type"] == "extra_forbidden")
+            unknown = (fault for fault in faults if fault["type"] == "extra_forbidden")
             described: Any = cls
             raise described.refusal(next(unknown, faults[0])) from None
 
@@ -63,7 +63,7 @@ class _Kind(ModelMetaclass):
         ).strip()
 
     def __dir__(cls) -> list[str]:
-        names = {name for each in _described_bases(cls) for name in vars(each) if _is_public(name)}
+        names = {name for base in _described_bases(cls) for name in vars(base) if _is_public(name)}
         return sorted(names.intersection(getattr(cls, "listed", ()) or names))
 
 
@@ -124,14 +124,14 @@ def descriptions(described: Any) -> dict[str, str]:
     {'max_share': 'Maximum share of records that are alone in their class.'}
     """
     texts: dict[str, str] = {}
-    for each in reversed(_described_bases(described)):
-        texts |= texts_below(each)
+    for base in reversed(_described_bases(described)):
+        texts |= texts_below(base)
     return {name: texts[name] for name in described.model_fields if name in texts}
 
 
 def _described_bases(described: Any) -> list[Any]:
     """The class and its described bases."""
-    return [each for each in described.__mro__ if isinstance(each, _Kind) and each is not Described]
+    return [kind for kind in described.__mro__ if isinstance(kind, _Kind) and kind is not Described]
 
 
 def _is_public(name: str) -> bool:
@@ -183,14 +183,14 @@ def _without_validators(annotation: Any) -> Any:
     if origin is Annotated:
         return _without_validators(inner[0])
     if origin in (Union, types.UnionType):
-        members = [_without_validators(each) for each in inner]
-        kinds = [each for each in members if not (each is int and float in members)]
+        members = [_without_validators(item) for item in inner]
+        kinds = [member for member in members if not (member is int and float in members)]
         return reduce(or_, kinds)
     if origin is tuple:
         return list[inner[0]]  # type: ignore[valid-type]
     if origin in (None, Literal):
         return annotation
-    return origin[tuple(_without_validators(each) for each in inner)]
+    return origin[tuple(_without_validators(item) for item in inner)]
 
 
 Fault = tuple[Sequence[int | str], str, bool]

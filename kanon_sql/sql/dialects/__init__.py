@@ -180,8 +180,8 @@ def _is_aliased(column: exp.Column) -> bool:
     select = column.parent_select
     from_items = [select.args.get("from_"), *select.args.get("joins", ())] if select else []
     return any(
-        each and each.this.args.get("alias") and each.this.alias == column.table
-        for each in from_items
+        item and item.this.args.get("alias") and item.this.alias == column.table
+        for item in from_items
     )
 
 

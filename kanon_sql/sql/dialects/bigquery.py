@@ -28,13 +28,13 @@ def _aliased_if_ambiguous(table: exp.Table) -> exp.Table:
     select, name = table.parent_select, table.alias_or_name
     if select is None or not isinstance(table.this, exp.Identifier):
         return table
-    columns = [each for each in select.find_all(exp.Column) if each.parent_select is select]
-    if any(not each.table and each.name.casefold() == name.casefold() for each in columns):
+    columns = [column for column in select.find_all(exp.Column) if column.parent_select is select]
+    if any(not column.table and column.name.casefold() == name.casefold() for column in columns):
         rows = exp.to_identifier(f"kanon_rows_of_{name}", quoted=table.this.quoted)
         table.set("alias", exp.TableAlias(this=rows))
-        for each in columns:
-            if each.table == name:
-                each.set("table", rows.copy())
+        for column in columns:
+            if column.table == name:
+                column.set("table", rows.copy())
     return table
 
 

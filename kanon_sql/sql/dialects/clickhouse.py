@@ -93,8 +93,10 @@ def _sum(node: exp.Sum) -> exp.Expr:
 
 def _case(node: exp.Case) -> exp.Expr:
     outcomes = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
-    values = [each for each in outcomes if each is not None and not isinstance(each, exp.Null)]
-    return _signed(node) if values and all(each.is_int for each in values) else node
+    values = [
+        outcome for outcome in outcomes if outcome is not None and not isinstance(outcome, exp.Null)
+    ]
+    return _signed(node) if values and all(value.is_int for value in values) else node
 
 
 # --- texts ----------------------------------------------------------------------------------
@@ -126,10 +128,10 @@ def _select(node: exp.Select) -> exp.Expr:
     The settings make the statement mean the same whoever runs it.
     """
     columns = [
-        exp.alias_(each, exp.to_identifier(each.name, quoted=each.this.quoted))
-        if isinstance(each, exp.Column) and each.table and not each.is_star
-        else each
-        for each in node.expressions
+        exp.alias_(expression, exp.to_identifier(expression.name, quoted=expression.this.quoted))
+        if isinstance(expression, exp.Column) and expression.table and not expression.is_star
+        else expression
+        for expression in node.expressions
     ]
     node.set("expressions", columns)
     above = node.parent
@@ -144,7 +146,9 @@ def _named(name: str, *arguments: str) -> Callable[[exp.Expr], exp.Expr]:
     """The variant of a function that counts characters instead of bytes."""
 
     def function(node: exp.Expr) -> exp.Expr:
-        expressions = [node.args[each] for each in arguments if node.args.get(each) is not None]
+        expressions = [
+            node.args[argument] for argument in arguments if node.args.get(argument) is not None
+        ]
         return exp.Anonymous(this=name, expressions=expressions)
 
     return function

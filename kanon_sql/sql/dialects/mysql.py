@@ -46,9 +46,9 @@ def _grouped(node: exp.Select) -> exp.Expr:
     Otherwise the columns within are taken for the aliases of the same name.
     """
     groups = list(node.args["group"].expressions) if node.args.get("group") else []
-    for each in node.expressions:
-        if isinstance(each, exp.Alias) and _is_alone_in_its_group(each.this, groups):
-            each.set("this", exp.Max(this=each.this.copy()))
+    for expression in node.expressions:
+        if isinstance(expression, exp.Alias) and _is_alone_in_its_group(expression.this, groups):
+            expression.set("this", exp.Max(this=expression.this.copy()))
     return node
 
 
@@ -63,7 +63,7 @@ def _with_sets_before(node: exp.Select) -> exp.Expr:
     for subquery in node.find_all(exp.Subquery):
         if isinstance(subquery.parent, exp.From | exp.Join) and subquery.parent_select is node:
             for cte in subquery.this.ctes:
-                if cte.alias in {each.alias for each in query.ctes}:
+                if cte.alias in {cte.alias for cte in query.ctes}:
                     raise SpecError(f'two sets of one statement are called "{cte.alias}".')
                 query.with_(cte.args["alias"], cte.this, append=True, copy=False)
             subquery.this.set("with_", None)

@@ -51,12 +51,15 @@ def _classes_as_arrays(node: exp.Join) -> exp.Join:
     conditions = list(node.args["on"].flatten()) if isinstance(node.args.get("on"), exp.And) else []
     if node.alias_or_name not in _NUMBERED or not conditions:
         return node
-    sides = [[each.unnest() for each in condition.iter_expressions()] for condition in conditions]
+    sides = [
+        [expression.unnest() for expression in condition.iter_expressions()]
+        for condition in conditions
+    ]
     if not all(isinstance(side, exp.Array) for pair in sides for side in pair):
         return node
     left, right = (
-        exp.Anonymous(this="row", expressions=[side.expressions[0].copy() for side in each])
-        for each in zip(*sides, strict=True)
+        exp.Anonymous(this="row", expressions=[side.expressions[0].copy() for side in item])
+        for item in zip(*sides, strict=True)
     )
     node.set("on", _phrase("array[a] = array[b]", a=left, b=right))
     return node

@@ -29,7 +29,8 @@ def _joined(node: exp.GroupConcat) -> exp.Expr:
         this="listagg", expressions=[order.this.copy(), node.args["separator"].copy()]
     )
     return exp.WithinGroup(
-        this=joined, expression=exp.Order(expressions=[each.copy() for each in order.expressions])
+        this=joined,
+        expression=exp.Order(expressions=[expression.copy() for expression in order.expressions]),
     )
 
 

@@ -252,10 +252,10 @@ def _nulls_last(node: exp.Order) -> Iterator[exp.Expr]:
         exp.GroupConcat, exp.WithinGroup, exp.Query
     ) not in (node.parent_select, None)
     key_columns: list[exp.Expr] = []
-    for each in node.expressions:
-        value, descending = each.this, bool(each.args.get("desc"))
+    for item in node.expressions:
+        value, descending = item.this, bool(item.args.get("desc"))
         keys = [exp.Ordered(this=value, desc=descending or None, nulls_first=not descending)]
-        if not (needs_no_flag or descending or each.args.get("nulls_first") or _is_flag(value)):
+        if not (needs_no_flag or descending or item.args.get("nulls_first") or _is_flag(value)):
             expression = _aliased_expression(value, answer)
             flag = exp.case().when(expression.copy().is_(exp.null()), "1").else_("0")
             # The default needs no NULLS clause.
@@ -272,7 +272,7 @@ def _nulls_last(node: exp.Order) -> Iterator[exp.Expr]:
 def _aliased_expression(value: exp.Expr, answer: exp.Expr | None) -> exp.Expr:
     """The expression behind an alias, as not every dialect resolves aliases within expressions."""
     named = answer.selects if isinstance(answer, exp.Select) else []
-    return next((each.unalias() for each in named if each.alias == value.name), value)
+    return next((node.unalias() for node in named if node.alias == value.name), value)
 
 
 def _without_tables(value: exp.Expr) -> exp.Expr:
@@ -300,7 +300,7 @@ def _is_flag(value: exp.Expr) -> bool:
     """Whether a node is a CASE with literal results, which is never NULL."""
     results = [*(branch.args["true"] for branch in value.args.get("ifs", ()))]
     return isinstance(value, exp.Case) and all(
-        isinstance(each, exp.Literal) for each in [*results, value.args.get("default")]
+        isinstance(result, exp.Literal) for result in [*results, value.args.get("default")]
     )
 
 
@@ -308,7 +308,7 @@ def is_float(node: exp.Expr) -> bool:
     """Whether a node is cast to a float, in every branch of a CASE."""
     if isinstance(node, exp.Case):
         results = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
-        return all(is_float(each) for each in results if each is not None)
+        return all(is_float(result) for result in results if result is not None)
     return isinstance(node, exp.Cast) and node.to.this == exp.DType.DOUBLE
 
 

@@ -107,7 +107,7 @@ def without_redundant_aliases(sql: str, dialect: str) -> str:
     for previous, column, between, name in zip(
         tokens, tokens[1:], tokens[2:], tokens[3:], strict=False
     ):
-        kinds = [each.token_type for each in (column, between, name)]
+        kinds = [token.token_type for token in (column, between, name)]
         is_renamed = kinds == [TokenType.IDENTIFIER, TokenType.ALIAS, TokenType.IDENTIFIER]
         if is_renamed and column.text == name.text and previous.token_type != TokenType.DOT:
             pieces.append(sql[place : column.end + 1])

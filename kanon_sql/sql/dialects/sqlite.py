@@ -70,7 +70,7 @@ def _like(node: exp.Like) -> exp.Expr:
     if not isinstance(node.expression, exp.Literal):
         return refused("a pattern that is no text", "sqlite")(node)
     signs = {"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"}
-    pattern = "".join(signs.get(each, each) for each in node.expression.name)
+    pattern = "".join(signs.get(text, text) for text in node.expression.name)
     return exp.Glob(this=node.this, expression=exp.Literal.string(pattern))
 
 
@@ -95,7 +95,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
     """Integers are exact up to 64 bits; there are no decimals."""
     match node.to.this:
         case exp.DType.DECIMAL:
-            digits = [each.name for each in node.to.expressions]
+            digits = [expression.name for expression in node.to.expressions]
             is_int = digits[-1:] == ["0"]
             return phrase(f"cast(x as {'integer' if is_int else 'real'})", "sqlite", x=node.this)
         case exp.DType.DATE:

@@ -107,15 +107,15 @@ def _merged_intersections(node: exp.Join) -> exp.Join:
     """Merge the intersections of a join into one over all columns."""
     condition = node.args.get("on")
     conditions = list(condition.flatten()) if isinstance(condition, exp.And) else []
-    each = [exists for exists in conditions if isinstance(exists, exp.Exists)]
-    if len(each) < 2 or not all(isinstance(exists.this, exp.Intersect) for exists in each):
+    tests = [exists for exists in conditions if isinstance(exists, exp.Exists)]
+    if len(tests) < 2 or not all(isinstance(exists.this, exp.Intersect) for exists in tests):
         return node
-    first, *others = [exists.this for exists in each]
+    first, *others = [exists.this for exists in tests]
     for other in others:
         first.this.set("expressions", [*first.this.expressions, *other.this.expressions])
         of_second = [*first.expression.expressions, *other.expression.expressions]
         first.expression.set("expressions", of_second)
-    rest = [exists for exists in conditions if exists not in each[1:]]
+    rest = [exists for exists in conditions if exists not in tests[1:]]
     node.set("on", exp.and_(*rest, copy=False))
     return node
 
