@@ -288,9 +288,12 @@ def _record_dimension(question: CellQuestion, place: int) -> dict[str, Any]:
 
 
 def _label(dimension: Dimension, level: int) -> str:
-    """A label with its level, which distinguishes NULL from a label."""
-    column = generated_or_quoted(dimension.levels[level].alias)
-    return f"concat('{level}', ':' || cast({column} as varchar))"
+    """A label with its level, which also tells NULL from a label."""
+    at = dimension.levels[level]
+    column = generated_or_quoted(at.alias)
+    # -0.0 + 0 is 0.0: the two are one value, whose cells may show either.
+    value = f"{column} + 0" if at.type.startswith(("DOUBLE", "FLOAT", "REAL")) else column
+    return f"concat('{level}', ':' || cast({value} as varchar))"
 
 
 def _parent(dimension: Dimension, level: int) -> str | None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 from commands import run
 from generated import fewer
@@ -173,6 +174,20 @@ def test_people_in_several_cells_leave_it_open(tmp_path: Path) -> None:
         checks=[{"min_contributors": {"n": 3}}, "derivable"],
     )
     assert derivable(alone).achieved == 1
+
+
+@pytest.mark.parametrize("type", [pyarrow.float64(), pyarrow.float32()])
+def test_both_spellings_of_zero_are_one_node(type: pyarrow.DataType) -> None:
+    """Each cell of the value may come with either, by its first record."""
+    shelves = {"A": [0.0] * 2 + [1.0] * 9, "B": [-0.0] * 7 + [1.0] * 8}
+    records = [(ward, shelf) for ward, each in shelves.items() for shelf in each]
+    wards, values = zip(*records, strict=True)
+    table = pyarrow.table({"ward": wards, "shelf": pyarrow.array(values, type)})
+
+    [found] = kanon.tables(table, ["ward", "shelf"], threshold=3, derivable=True).tables
+
+    check = next(each for each in found.checks if each.model == "derivable")
+    assert (check.details["suppressed"], check.achieved) == (1, 1)
 
 
 def test_a_combination_without_a_row_may_be_suppressed(tmp_path: Path) -> None:
