@@ -368,17 +368,17 @@ def draw_warnings(bound: ResolvedQuestion) -> Iterator[str]:
     """A warning about a draw by numbers whose text depends on the database."""
     hashed = (*bound.events, *([bound.entity] if bound.entity else []))
     columns = [column for column in hashed if column.generalised is None]
-    kinds = {
+    numbers_by_type = {
         "floating-point": [column for column in columns if column.type.startswith(_FLOATS)],
         "decimal": [column for column in columns if _has_decimals(column.type)],
     }
-    for kind, found in kinds.items():
-        if found:
-            names = ", ".join(f'"{column.name}"' for column in found)
-            numbers = f"is a {kind} number" if len(found) == 1 else f"are {kind} numbers"
+    for kind, numbers in numbers_by_type.items():
+        if numbers:
+            names = ", ".join(f'"{column.name}"' for column in numbers)
+            predicate = f"is a {kind} number" if len(numbers) == 1 else f"are {kind} numbers"
             yield (
-                f"{names} {numbers}, which databases write differently: another one may draw other "
-                "events."
+                f"{names} {predicate}, which databases write differently: another one may draw "
+                "other events."
             )
 
 

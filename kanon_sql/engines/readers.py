@@ -122,9 +122,9 @@ def folder_of_files(folder: str) -> list[Path]:
     for log in TABLE_LOGS:
         if Path(folder, log).is_dir():
             raise in_table_format(folder, log)
-    found = sorted(path for path in Path(folder).rglob("*") if file_kind(path.name) == "parquet")
-    files = [path for path in found if path.suffix == ".parquet"]
-    if other := next((path for path in found if files and path.suffix != ".parquet"), None):
+    parquet = sorted(path for path in Path(folder).rglob("*") if file_kind(path.name) == "parquet")
+    files = [path for path in parquet if path.suffix == ".parquet"]
+    if other := next((path for path in parquet if files and path.suffix != ".parquet"), None):
         raise InputError(
             f"{folder}: {without_partitions(str(other), folder)} in it is not read, as its name "
             "does not end with .parquet. Rename it, or name all files with a glob."
@@ -181,13 +181,13 @@ def partitions_withheld(path: str, files: Sequence[str]) -> Iterator[None]:
 def require_each_once(files: Iterable[str], pattern: str) -> None:
     """Raise `InputError` for a file that a glob matches twice, as through a link `latest`: its
     records would be counted twice, and their classes look larger."""
-    seen: dict[tuple[int, int], str] = {}
+    paths: dict[tuple[int, int], str] = {}
     for file in files:
         try:
             status = os.stat(file)
         except OSError:
             continue  # Whoever reads it says why.
-        first = seen.setdefault((status.st_dev, status.st_ino), file)
+        first = paths.setdefault((status.st_dev, status.st_ino), file)
         if first is not file:
             first, file = (without_partitions(text, pattern) for text in (first, file))
             raise InputError(

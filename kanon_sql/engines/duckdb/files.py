@@ -143,7 +143,7 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
     return files, left_out
 
 
-def require_none_skipped(pattern: str, found: Iterable[str]) -> None:
+def require_none_skipped(pattern: str, matches: Iterable[str]) -> None:
     """Raise `InputError` for what matches a glob and DuckDB skips without a word: folders that
     can't be read, broken links, and what lies below `**` in a linked folder."""
     for parent in PurePath(pattern).parents:
@@ -153,7 +153,7 @@ def require_none_skipped(pattern: str, found: Iterable[str]) -> None:
                     f"{without_partitions(f'{folder}/', pattern)} can't be read: permission "
                     "denied. Its records would be missing."
                 )
-    known = set(map(os.path.normpath, found))
+    known = set(map(os.path.normpath, matches))
     for file in iglob(pattern, recursive=True):
         if os.path.normpath(file) not in known and not os.path.isdir(file):
             raise InputError(
