@@ -595,6 +595,24 @@ def test_levels_of_dates_have_short_forms(short: Any) -> None:
     assert kanon.audit(days, {"day": short}, levels={"day": 1}).tables[0].summary.k == 8
 
 
+@pytest.mark.parametrize("path_of", [str, Path])
+def test_a_hierarchy_is_the_path_of_a_file(tmp_path: Path, path_of: Any) -> None:
+    (tmp_path / "age.csv").write_text("20,young\n30,young\n70,old\n", encoding="utf-8")
+    file = path_of(tmp_path / "age.csv")
+    people = pd.DataFrame({"age": ["20", "30", "70"], "zip": ["a", "a", "b"]})
+
+    [audited] = kanon.audit(people, {"age": file}, levels={"age": 1}).tables
+    [published] = kanon.tables(people, ["age", "zip"], hierarchies={"age": file}).tables
+
+    assert audited.summary.classes == 2
+    assert (
+        published.cells.cells
+        == kanon.tables(people, ["age", "zip"], hierarchies={"age": str(file)})
+        .tables[0]
+        .cells.cells
+    )
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_a_hierarchy_is_a_frame_of_any_library(library: str) -> None:
     ages = pd.DataFrame({"age": range(20)})

@@ -367,8 +367,8 @@ def _level(value: Any) -> Iterator[Any]:
             yield {"width": value}
         case str() if value in (*DATES, SUPPRESS):
             yield value
-        case str():
-            hierarchy = parse_builder(value)
+        case str() | Path():
+            hierarchy = parse_builder(str(value))
             yield from hierarchy.levels or (hierarchy,)
         case Mapping() if len(value) == 1 and next(iter(value)) in BUILDERS:
             [(builder, arguments)] = value.items()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
@@ -156,7 +157,8 @@ def _hierarchies(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     return {
-        name: parse_builder(text) if isinstance(text, str) else text for name, text in value.items()
+        name: parse_builder(str(levels)) if isinstance(levels, str | Path) else levels
+        for name, levels in value.items()
     }
 
 
