@@ -288,8 +288,8 @@ def job_within_limits(
             lifts.append(lift)
 
         def lift_all() -> None:
-            for item in lifts:
-                item()
+            for lift in lifts:
+                lift()
 
         ends = options.algorithm == "optimal" and run.timeout is not None
         deadline = Deadline(time.monotonic() + (run.timeout or 0), lift_all) if ends else Deadline()

@@ -258,7 +258,7 @@ def _answers(plan: Plan, session: Session) -> Answers:
         sensitive=sensitive,
         distances=distances,
         looks=dict(_looks(plan, sensitive, session)) if sizes else {},
-        named_values=tuple(session.row(value.step) for value in plan.named_values),
+        named_values=tuple(session.row(named.step) for named in plan.named_values),
         profiles=profiles,
         people=session.rows(plan.people) if plan.people and in_several else None,
         people_of=dict(
@@ -361,7 +361,7 @@ def _reasons(bound: ResolvedQuestion) -> dict[str, str]:
         column.name: bound.roles.hierarchy(column).why for column in bound.roles.generalisable
     }
     reviewed = zip(bound.roles.insensitive, bound.spec.insensitive.values(), strict=True)
-    reasons |= {column.name: item.why for column, item in reviewed}
+    reasons |= {column.name: entry.why for column, entry in reviewed}
     return {name: why for name, why in reasons.items() if why}
 
 

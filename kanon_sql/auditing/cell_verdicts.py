@@ -137,7 +137,7 @@ def _differences_result(check: CellCheck, row: Row) -> CellCheckResult:
         "smaller_here": "smaller",
     }
     details: dict[str, int | None] = {
-        name: int(row.get(f"kanon_{text}") or 0) for name, text in names.items()
+        name: int(row.get(f"kanon_{suffix}") or 0) for name, suffix in names.items()
     }
     shown = int(row["kanon_compared"] or 0)
     if check.gates and not shown:
@@ -456,8 +456,8 @@ def _label_warnings(table: PublishedCells, facts: Row, groupings: Sequence[Row])
                 f"declared: {option('total_label')}. Without it they are taken for categories."
             )
     names, unused = [], []
-    for place, item in enumerate(table.dimensions, start=1):
-        name = item.dimension.raw.name
+    for place, published in enumerate(table.dimensions, start=1):
+        name = published.dimension.raw.name
         names.append(name)
         is_declared, _ = table.question.spec.total_label_of(name)
         if is_declared and not any(row[f"kanon_t{place}"] for row in groupings):
@@ -491,8 +491,8 @@ def _fault(table: PublishedCells, row: Row) -> str | None:
             counts = table.count if fault == "kanon_no_count" else None
             subject = some_values(lacking, all_of, counts.name if counts else value)
             return f"{subject} {description.replace('{them}', them(lacking))}."
-    for place, item in enumerate(table.dimensions, start=1):
-        name = item.dimension.raw.name
+    for place, published in enumerate(table.dimensions, start=1):
+        name = published.dimension.raw.name
         if row[f"kanon_null_{place}"]:
             rows = plural(int(row[f"kanon_null_{place}"]), "row")
             total = option("total_label", f"{name}=NULL")

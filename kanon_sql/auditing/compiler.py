@@ -48,7 +48,7 @@ class CompiledTable:
     dialect: str = DIALECT
 
     def __str__(self) -> str:
-        return "\n\n\n".join(f"{text};" for text in self.steps.values())
+        return "\n\n\n".join(f"{sql};" for sql in self.steps.values())
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,13 @@ class CompiledAudit:
         blocks: list[Block] = []
         for table in self.tables:
             blocks.append(Heading([table.name]))
-            blocks += [Verbatim(f"{text};", name) for name, text in table.steps.items()]
+            blocks += [Verbatim(f"{sql};", name) for name, sql in table.steps.items()]
         return html.write(blocks)
 
     @property
     def statements(self) -> list[str]:
         """Every statement, below its header comment."""
-        return [text for table in self.tables for text in table.steps.values()]
+        return [sql for table in self.tables for sql in table.steps.values()]
 
     @suggests_parameters
     def only(self, step: str) -> CompiledAudit:
@@ -102,25 +102,25 @@ class CompiledAudit:
         truncated = CompiledAudit(tuple(table for table in tables if table.steps))
         if not truncated.tables:
             sets = {
-                step: named_sets(text, table.dialect)
+                step: named_sets(sql, table.dialect)
                 for table in self.tables
-                for step, text in table.steps.items()
+                for step, sql in table.steps.items()
             }
             raise SpecError(
                 f'there is no set "{name}". '
                 + " ".join(
                     f"Sets of {step}: {', '.join(has) or 'none'}." for step, has in sets.items()
                 )
-                + did_you_mean(name, [text for has in sets.values() for text in has])
+                + did_you_mean(name, [other for has in sets.values() for other in has])
             )
         return truncated
 
     def without_literals(self, names: frozenset[str]) -> str:
         """The statements with `?` for each literal and each name that is none of `names`."""
         return "\n\n\n".join(
-            f"-- {step}\n{without_literals(text, table.dialect, names)};"
+            f"-- {step}\n{without_literals(sql, table.dialect, names)};"
             for table in self.tables
-            for step, text in table.steps.items()
+            for step, sql in table.steps.items()
         )
 
     @property
@@ -129,9 +129,9 @@ class CompiledAudit:
         folders = _names([table.name for table in self.tables])
         is_numbered = len(self.tables) > 1
         return {
-            f"{folder}/{file}.sql" if is_numbered else f"{file}.sql": f"{text};\n"
+            f"{folder}/{file}.sql" if is_numbered else f"{file}.sql": f"{sql};\n"
             for folder, table in zip(folders, self.tables, strict=True)
-            for file, text in zip(_names(list(table.steps)), table.steps.values(), strict=True)
+            for file, sql in zip(_names(list(table.steps)), table.steps.values(), strict=True)
         }
 
 

@@ -297,8 +297,8 @@ def _roles(
         ("entity", [bound.entity] if bound.entity else []),
         ("weight", [bound.weight] if bound.weight else []),
     ):
-        for item in columns:
-            yield item.name, {"role": role}
+        for assigned in columns:
+            yield assigned.name, {"role": role}
 
 
 def _settings(table_spec: TableSpec, files: _Place, folder: Path) -> dict[str, Any]:

@@ -366,7 +366,7 @@ class _Table:
         self, nodes: str, cells: str, unknown: str, programmed: Iterable[_Cell]
     ) -> Iterator[Row]:
         """The labels and the interval of each hidden cell."""
-        better = {item.cell: (_finite(item.low), _finite(item.high)) for item in programmed}
+        better = {hidden.cell: (_finite(hidden.low), _finite(hidden.high)) for hidden in programmed}
         rows = self._run.rows(
             "hidden_intervals", nodes=nodes, cells=cells, unknown=unknown, dimensions=self._numbers
         )
@@ -444,8 +444,8 @@ class _Program:
         self._session, self._whole = session, whole
         columns = {row["kanon_cell"]: row for row in terms}
         equations = {row["kanon_equation"]: -float(row["kanon_rest"]) for row in terms}
-        place = {cell: number for number, cell in enumerate(columns)}
-        line = {equation: number for number, equation in enumerate(equations)}
+        place = {cell: place for place, cell in enumerate(columns)}
+        line = {equation: line for line, equation in enumerate(equations)}
         bounds = [(_float(row["kanon_low"]), _float(row["kanon_high"])) for row in columns.values()]
         self._scale = scale = max(1.0, _largest(terms) / WELL_SCALED)
         self._slack = PRECISION * scale
@@ -461,7 +461,7 @@ class _Program:
         )
         self._sums = [equation / scale for equation in equations.values()]
         self._bounds = [
-            tuple(None if number is None else number / scale for number in pair) for pair in bounds
+            tuple(None if bound is None else bound / scale for bound in pair) for pair in bounds
         ]
         self._hidden = {
             place[cell]: self._cell(cell, row)
@@ -522,7 +522,7 @@ class _Program:
             return {place: figures[place] for place in places}
         if len(places) > 1:
             alone = [self._optima([place], sign) for place in places]
-            return {place: low for entry in alone for place, low in entry.items()}
+            return {place: low for optima in alone for place, low in optima.items()}
         return {places[0]: -sign * math.inf if status == UNBOUNDED else None}
 
     def _solved(self, places: Sequence[int], sign: int) -> tuple[int, Sequence[float]]:
@@ -541,7 +541,7 @@ class _Program:
             _refuse_outside()
         if solution.status != OPTIMAL:
             return int(solution.status), ()
-        figures = [float(item) * self._scale for item in solution.x]
+        figures = [float(value) * self._scale for value in solution.x]
         for place, cell in self._hidden.items():
             cell.observe(figures[place])
         return OPTIMAL, figures

@@ -129,7 +129,7 @@ def upper_tail(successes: int, attacked: int, share: float) -> float:
     if share <= 0:
         return 0.0
     if x <= n * share:
-        return 1 - sum(_binomial(number, n, share) for number in range(x)) if n < 1000 else 0.5
+        return 1 - sum(_binomial(hits, n, share) for hits in range(x)) if n < 1000 else 0.5
     term = total = _binomial(x, n, share)
     for number in range(x, n):
         term *= (n - number) / (number + 1) * share / (1 - share)

@@ -124,7 +124,7 @@ def dataset(source: Any, where: Any, table: Table) -> Dataset:
 def identifiers(table: Table) -> list[str]:
     """The identifiers in a table's name in its database; none for a file."""
     quoted = re.findall(r'"((?:[^"]|"")*)"', table.sql)
-    return [item.replace('""', '"') for item in quoted]
+    return [name.replace('""', '"') for name in quoted]
 
 
 def _file_dataset(path: str) -> Dataset:
@@ -169,6 +169,6 @@ def _server_dataset(where: str, scheme: str, name_parts: list[str]) -> Iterator[
     else:
         name, port = NAMESPACES[scheme]
         yield f"{name}://{url.host}:{url.port or port}"
-        outer = [*url.path, *(url.options[text] for text in ("catalog",) if text in url.options)]
+        outer = [*url.path, *(url.options[key] for key in ("catalog",) if key in url.options)]
     lacking = (2 if scheme in _OF_DATABASES else 3) - len(name_parts)
     yield ".".join([*outer[: max(lacking, 0)], *name_parts])

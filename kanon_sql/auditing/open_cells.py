@@ -68,7 +68,7 @@ def open_cells(
     except (SpecError, InputError) as error:
         engine.renew()
         role, column = error.location[:1], error.location[1:]
-        error.location = (*(_KEYS.get(str(item), item) for item in role), *column)
+        error.location = (*(_KEYS.get(str(key), key) for key in role), *column)
         raise spec.with_location(error, place, "published") from None
     return OpenCells(question, others, engine, time.monotonic() - started)
 
@@ -98,7 +98,7 @@ _KEYS = {"quasi_identifiers": "by", "entity": "contributor"}
 def _own_names(question: CellQuestion, names: Sequence[str]) -> Iterator[str]:
     """The dimensions of these names, in the spelling of the table."""
     own = [dimension.raw.name for dimension in question.dimensions]
-    yield from (text for name in names for text in own if same_name(text, name))
+    yield from (dimension for name in names for dimension in own if same_name(dimension, name))
 
 
 def _resolved(
@@ -126,21 +126,21 @@ def _second(
         update={
             "source": other.source,
             "name": None,
-            "by": [other_name(text) for text in by],
+            "by": [other_name(column) for column in by],
             "hierarchies": {
-                other_name(text): hierarchy
-                for text, hierarchy in spec.hierarchies.items()
-                if text.casefold() in {column.casefold() for column in by}
+                other_name(name): hierarchy
+                for name, hierarchy in spec.hierarchies.items()
+                if name.casefold() in {column.casefold() for column in by}
             },
             "value": other_name(spec.value),
             "count": other_name(spec.count),
             "contributor": other_name(spec.contributor),
             "total_label": {
-                other_name(text) if text != "*" else text: label
-                for text, label in spec.total_label.items()
+                other_name(column) if column != "*" else column: label
+                for column, label in spec.total_label.items()
             },
             "total_flag": {
-                other_name(text): other_name(flag) for text, flag in spec.total_flag.items()
+                other_name(column): other_name(flag) for column, flag in spec.total_flag.items()
             },
             "weight": None,
             "where": other.where,

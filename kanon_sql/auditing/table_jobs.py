@@ -186,7 +186,7 @@ class TableJobs:
         """Give up the tables from this one on."""
         with self._change:
             self._end = min(self._end, place)
-            self._waiting = [number for number in self._waiting if number < self._end]
+            self._waiting = [waiting for waiting in self._waiting if waiting < self._end]
             self._change.notify_all()
 
     def _await_all(self) -> None:

@@ -56,13 +56,13 @@ def rows_with_earlier(plan: Plan, session: Session) -> Iterator[tuple[str, Row]]
 
     Raises `InputError` if nobody is in both: a check on nobody must not hold.
     """
-    for item in plan.earlier:
+    for earlier in plan.earlier:
         crowds = {
-            name: value for step in item.statements for name, value in session.row(step).items()
+            name: value for step in earlier.statements for name, value in session.row(step).items()
         }
         if not crowds["kanon_in_both"]:
-            raise InputError(_no_common_people_message(plan, item, crowds))
-        yield item.name, crowds
+            raise InputError(_no_common_people_message(plan, earlier, crowds))
+        yield earlier.name, crowds
 
 
 def _no_common_people_message(plan: Plan, step: EarlierStep, crowds: Row) -> str:
@@ -81,10 +81,10 @@ def _no_common_people_message(plan: Plan, step: EarlierStep, crowds: Row) -> str
 
 def has_same_people(plan: Plan, answers: Answers, people: int) -> bool:
     """Whether the steps on earlier releases counted the same people as all other steps."""
-    for item in plan.earlier:
-        if item.name not in answers.earlier:
+    for earlier in plan.earlier:
+        if earlier.name not in answers.earlier:
             continue
-        crowds = answers.earlier[item.name]
+        crowds = answers.earlier[earlier.name]
         if int(crowds["kanon_in_both"]) + int(crowds["kanon_joiners"]) != people:
             return False
     return True
@@ -96,7 +96,7 @@ def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answe
     Violations are counted in people, so there are no records. A check that does not gate, or has no
     answer, has neither a verdict nor violations.
     """
-    step = next(item for item in plan.earlier if item.earlier == model.earlier)
+    step = next(step for step in plan.earlier if step.earlier == model.earlier)
     row = answers.earlier[step.name]
     details: dict[str, Any] = {"in_both": int(row["kanon_in_both"])}
     match model:
@@ -182,7 +182,7 @@ def _outcome(
         id=policy.policy,
         asked=checked,
         held=held,
-        not_asked=tuple(item.model_dump() for item in unchecked),
+        not_asked=tuple(rule.model_dump() for rule in unchecked),
         asks_a_person=tuple(policy.asks_a_person),
         read=policy.read.model_dump(exclude={"how"}),
         address=policy.address,

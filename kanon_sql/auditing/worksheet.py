@@ -73,7 +73,7 @@ def write_worksheet(
             people = records(bound, [bound.entity])
             known = entity_known(bound, "people", bound.table, bound.entity, people)
             refuse_unmet([known], session)
-        return [row for item in _riskiest(session, bound, sample, seed) for row in item][:sample]
+        return [row for rows in _riskiest(session, bound, sample, seed) for row in rows][:sample]
 
     bound, rows = answer_of_one_table(spec, run, answer, writes=[output])
     if not rows:
@@ -116,8 +116,8 @@ def _riskiest(
         cells = [riskiest_class[f"kanon_cell_{place}"] for place in range(1, len(columns) + 1)]
         texts = ["" if cell is None else str(cell) for cell in cells]
         row = [
-            text.removeprefix("=") if is_pattern else text
-            for text, is_pattern in zip(texts, patterns, strict=True)
+            value.removeprefix("=") if is_pattern else value
+            for value, is_pattern in zip(texts, patterns, strict=True)
         ]
         size = int(riskiest_class["kanon_size"])
         sizes = [size, int(riskiest_class["kanon_population"])] if compared else [size]

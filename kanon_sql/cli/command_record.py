@@ -137,8 +137,8 @@ def _variable_words(option: click.Option, context: click.Context) -> Iterator[st
     source = context.get_parameter_source(option.name or "")
     text = option.resolve_envvar_value(context)
     if source is click.core.ParameterSource.ENVIRONMENT and text is not None:
-        for item in option.type.split_envvar_value(text) if option.multiple else [text]:
-            yield from _option_words(option, item)
+        for value in option.type.split_envvar_value(text) if option.multiple else [text]:
+            yield from _option_words(option, value)
 
 
 def _option_words(option: click.Option, value: object) -> Iterator[str]:

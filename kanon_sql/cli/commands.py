@@ -337,7 +337,7 @@ def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -
         for spec, notes in chosen
         for sentence in (
             *look(spec, show_values=values["show_values"]),
-            *dict.fromkeys(note for item in notes for note in item),
+            *dict.fromkeys(note for group in notes for note in group),
         )
     )
     deliver("\n".join(sentences), None)

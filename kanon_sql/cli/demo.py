@@ -161,7 +161,7 @@ def _patients(
     """A sample of the voters, with diagnoses weighted by age and sex."""
     first_day = datetime.date(2025, 1, 1)
     for number, voter in enumerate(chance.sample(voters, PATIENTS), start=1):
-        weights = [weight * _relative_frequency(text, voter) for text, weight in diagnoses.items()]
+        weights = [weight * _relative_frequency(name, voter) for name, weight in diagnoses.items()]
         [diagnosis] = chance.choices(list(diagnoses), weights)
         admitted = first_day + datetime.timedelta(days=chance.randrange(365))
         yield Patient(

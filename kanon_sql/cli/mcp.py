@@ -204,10 +204,10 @@ class Assistant:
             own = list(spec.quasi_identifiers) if spec else []
             is_valid = (
                 isinstance(value, list)
-                and all(isinstance(text, str) and text in own for text in value)
+                and all(isinstance(column, str) and column in own for column in value)
                 and len(set(value)) == len(value) < max(len(own), 1)
             )
-            return [text for text in own if text in value] if is_valid else _UNTOLD
+            return [column for column in own if column in value] if is_valid else _UNTOLD
         if not isinstance(value, str):
             return _UNTOLD
         if name == "table":
@@ -298,7 +298,7 @@ class Assistant:
         if not table.quasi_identifiers:
             raise RefusedQuestion("question", "the table has no quasi-identifiers to profile")
         sets = _profiled_sets(table)
-        audited = self._audited([_sizes_alone(table, item) for item in sets])
+        audited = self._audited([_sizes_alone(table, columns) for columns in sets])
         results = dict(zip(sets, audited, strict=True))
         every = frozenset(table.quasi_identifiers)
         self._guard(question["table"], "profile", every, results[every])
@@ -386,7 +386,7 @@ class Assistant:
             return names < other or other < names
         if _data_of(self.tables[of]) != _data_of(self.tables[table]):
             return False
-        one, two = ({text.casefold() for text in those} for those in (names, other))
+        one, two = ({name.casefold() for name in those} for those in (names, other))
         return one <= two or two <= one
 
     def _is_profiled(self, table: str, names: Names, result: TableResult) -> bool:
@@ -428,8 +428,8 @@ class Assistant:
             if call.tool == "audit":
                 yield (table, call.tool, every), _with_sets(spec, every)
             elif call.tool == "profile":
-                for item in _shown_sets(call, every):
-                    yield (table, call.tool, item), _sizes_alone(spec, item)
+                for columns in _shown_sets(call, every):
+                    yield (table, call.tool, columns), _sizes_alone(spec, columns)
 
     # --- the server -------------------------------------------------------------------------
 
@@ -570,7 +570,7 @@ def _profiled_sets(table: TableSpec) -> list[Names]:
     every = frozenset(table.quasi_identifiers)
     sets = [every, *(every - {column} for column in table.quasi_identifiers)]
     sets += [frozenset([column]) for column in (*table.quasi_identifiers, *table.sensitive)]
-    return [item for item in dict.fromkeys(sets) if item]
+    return [columns for columns in dict.fromkeys(sets) if columns]
 
 
 def _shown_sets(profile: Call, every: Names) -> Iterator[Names]:

@@ -169,7 +169,7 @@ class ShownFigures:
         """The table's value in the model's measure, by what it measures."""
         value, thresholds = check.achieved, set(model.thresholds)
         if isinstance(value, Mapping):
-            return {end: _two_digits(item) for end, item in value.items()}
+            return {end: _two_digits(bound) for end, bound in value.items()}
         if value is None or isinstance(value, bool):
             return value
         if "e" in thresholds:

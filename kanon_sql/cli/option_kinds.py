@@ -74,7 +74,7 @@ _OF_TESTS = ("AXE", "DATA", "DATACONTRACT", "DBT_PACKAGE", "NO_SKIPS", "UPDATE_G
 def _warn_of_unknown_variables(command: click.Command, root: click.Context) -> None:
     """Print a line for each variable that sets no option of any command."""
     read = {f"{_VARIABLES}{name}" for name in _OF_TESTS} | _variables_of(command)
-    unknown = sorted(text for text in set(os.environ) - read if text.startswith(_VARIABLES))
+    unknown = sorted(name for name in set(os.environ) - read if name.startswith(_VARIABLES))
     known = set[str]().union(*map(_variables_of, _commands_below(root))) if unknown else read
     for name in unknown:
         if name not in known:
@@ -93,7 +93,7 @@ def _refuse_repeated(parameters: Sequence[click.Parameter]) -> None:
 
 def _variables_of(command: click.Command) -> set[str]:
     """The environment variables of a command's options."""
-    return {text for option in command.params for text in option.envvar or ()}
+    return {variable for option in command.params for variable in option.envvar or ()}
 
 
 def _commands_below(context: click.Context) -> Iterator[click.Command]:

@@ -487,8 +487,8 @@ def _generalisable(
     clips = of_columns("--clip", values.get("clip", ()), lambda text, _: parse_clip(text))
     settings: dict[str, dict[str, Any]] = {}
     for key, settings_of_key in (("hierarchy", hierarchies(values)), ("clip", clips)):
-        for name, item in settings_of_key.items():
-            settings.setdefault(name, {})[key] = item
+        for name, value in settings_of_key.items():
+            settings.setdefault(name, {})[key] = value
     for group in (quasi_identifiers, events):
         repeated = next((name for place, name in enumerate(group) if name in group[:place]), None)
         if repeated is not None:
@@ -515,13 +515,11 @@ def _generalisable(
 
 def sizes(values: Mapping[str, Any]) -> list[int] | None:
     """The values of k in `--k`; None without any."""
-    numbers = [number for text in values["k"] for number in column_names("--k", text)]
-    for number in numbers:
-        if not re.fullmatch(r"0*[1-9][0-9]*", number):
-            raise SpecError(
-                f"--k must be whole numbers, 1 or more, as in 2,5,10; found {number!r}."
-            )
-    return [int(number) for number in numbers] or None
+    numbers = [size for text in values["k"] for size in column_names("--k", text)]
+    for size in numbers:
+        if not re.fullmatch(r"0*[1-9][0-9]*", size):
+            raise SpecError(f"--k must be whole numbers, 1 or more, as in 2,5,10; found {size!r}.")
+    return [int(size) for size in numbers] or None
 
 
 def _checks(
@@ -612,7 +610,7 @@ def _cell_settings(values: Mapping[str, Any]) -> dict[str, Any]:
         settings["total_label"] = labels
     if values["total_flag"]:
         settings["total_flag"] = dict(
-            of_column("--total-flag", item) for item in values["total_flag"]
+            of_column("--total-flag", text) for text in values["total_flag"]
         )
     if values["value_bounds"] is not None:
         known = bounds(values["value_bounds"])

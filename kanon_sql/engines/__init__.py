@@ -274,7 +274,7 @@ def _of_pool(pool: Any, dialect: str) -> Engine:
 
 def _is_from_package(package: str, target: Any) -> bool:
     """Whether an object's class comes from a package, by module name, without importing it."""
-    names = {item.__module__.partition(".")[0].lstrip("_") for item in type(target).__mro__}
+    names = {cls.__module__.partition(".")[0].lstrip("_") for cls in type(target).__mro__}
     return package in names
 
 

@@ -262,7 +262,7 @@ class DBAPI(Catalogued):
         with self._executed(sql, self._new_cursor) as cursor:
             described = list(cursor.description or ())
             rows = cursor.fetchmany(most) if described else []
-            names = [self._own_name(str(item[0])) for item in described]
+            names = [self._own_name(str(column[0])) for column in described]
             return names, list(with_numbers(described, rows))
 
     def _batches(self, sql: str, most: int) -> Batches:
@@ -408,7 +408,7 @@ def with_numbers(
     described: Sequence[Sequence[Any]], rows: Sequence[Any]
 ) -> Iterator[Sequence[Any]]:
     """The rows as sequences, with numbers parsed that the driver returns as text."""
-    texts = [place for place, item in enumerate(described) if _OPAQUE_NUMERIC in str(item[1])]
+    texts = [place for place, column in enumerate(described) if _OPAQUE_NUMERIC in str(column[1])]
     for row in rows:
         cells = list(row.values()) if isinstance(row, Mapping) else row
         if texts:

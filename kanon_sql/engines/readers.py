@@ -65,7 +65,9 @@ def path_list(files: Sequence[str]) -> str:
 
 def call(reader: str, paths: str, options: Mapping[str, str]) -> str:
     """A call of a table function, options in the given order."""
-    return f"{reader}({', '.join([paths, *(f'{key} = {text}' for key, text in options.items())])})"
+    return (
+        f"{reader}({', '.join([paths, *(f'{key} = {value}' for key, value in options.items())])})"
+    )
 
 
 def call_in_lines(
@@ -84,11 +86,11 @@ def call_in_lines(
         }
     )
     """
-    columns = ",\n".join(f"        {literal(text)}: {literal(of)}" for text, of in types.items())
+    columns = ",\n".join(f"        {literal(name)}: {literal(of)}" for name, of in types.items())
     written = {**options, "columns": f"{{\n{columns}\n    }}"}
     if any("\n" in text for text in (paths, *options.values(), *types)):
         return ""
-    lines = [paths, *(f"{key} = {text}" for key, text in written.items())]
+    lines = [paths, *(f"{key} = {value}" for key, value in written.items())]
     return f"{reader}(\n    " + ",\n    ".join(lines) + "\n)"
 
 
@@ -146,7 +148,7 @@ def folder_columns(files: Sequence[str]) -> list[str]:
     ['year', 'sex']
     """
     folders = (file.replace("\\", "/").split("/")[:-1] for file in files)
-    names = (folder.partition("=") for item in folders for folder in item)
+    names = (folder.partition("=") for path in folders for folder in path)
     return list(dict.fromkeys(name for name, equals, _ in names if equals))
 
 
@@ -189,7 +191,7 @@ def require_each_once(files: Iterable[str], pattern: str) -> None:
             continue  # Whoever reads it says why.
         first = paths.setdefault((status.st_dev, status.st_ino), file)
         if first is not file:
-            first, file = (without_partitions(text, pattern) for text in (first, file))
+            first, file = (without_partitions(path, pattern) for path in (first, file))
             raise InputError(
                 f"{file} is the same file as {first}, so its records would be counted twice. Name "
                 "the files so that each is read once."
@@ -207,7 +209,7 @@ def hive_columns(files: Sequence[str], own: Sequence[str]) -> dict[str, str]:
     Raises `InputError` where only some of them are columns of the files.
     """
     folders = folder_columns(files)
-    if folders and {folder.casefold() for folder in folders} <= {text.casefold() for text in own}:
+    if folders and {folder.casefold() for folder in folders} <= {name.casefold() for name in own}:
         return no_hive_columns(files)
     require_no_folder_instead(files[0], folders, own)
     # Keep folder names as text: year=02 and year=2 differ.
@@ -230,7 +232,7 @@ def require_usable_names(table: str, names: Sequence[str]) -> None:
     by_folded_name: dict[str, str] = {}
     for place, name in enumerate(names, start=1):
         if len(name.splitlines()) > 1 or name.endswith(("\n", "\r")):
-            breaks = next(text for text in name if text.splitlines() != [text])
+            breaks = next(character for character in name if character.splitlines() != [character])
             raise InputError(
                 f"{table}: the name of column {place} has a line break ({printable(breaks)}). "
                 "Rename it."

@@ -48,7 +48,7 @@ class Snowflake(DBAPI):
     @classmethod
     def _driver_arguments(cls, url: Url) -> dict[str, Any]:
         """The dialect turns autocommit off, and refuses private keys in a URL."""
-        keys = {text: url.options[text] for text in _KEY_FILE if text in url.options}
+        keys = {key: url.options[key] for key in _KEY_FILE if key in url.options}
         return {"autocommit": True, **keys}
 
     def _stop_session(self) -> None:

@@ -265,16 +265,16 @@ class Session:
         sets, select = cut(step.sql, DIALECT, _prefix(step.name))
         created: list[str] = []
         try:
-            for item in sets:
-                question = f"The set {item.name}, for: {step.question}"
+            for named_set in sets:
+                question = f"The set {named_set.name}, for: {step.question}"
                 tables = step.tables | frozenset(created)
-                statement = Statement(item.name, question, item.sql, tables=tables)
+                statement = Statement(named_set.name, question, named_set.sql, tables=tables)
                 self.begin(statement)
                 with self.in_time():
                     engine.name_set(
-                        statement.name, statement.sql, cached=item.is_shared and not stored
+                        statement.name, statement.sql, cached=named_set.is_shared and not stored
                     )
-                created.append(item.name)
+                created.append(named_set.name)
             yield replace(step, sql=select, tables=step.tables | frozenset(created))
         finally:
             for name in reversed(created):

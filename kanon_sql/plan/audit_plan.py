@@ -139,7 +139,7 @@ class Plan:
             self.survey,
             self.generalised_cells,
             *(step for reference in self.references for step in (reference.step, reference.people)),
-            *(step for item in self.earlier for step in item.statements),
+            *(step for earlier in self.earlier for step in earlier.statements),
             self.unassigned and self.unassigned.step,
             self.insensitive and self.insensitive.step,
             *(self.events.steps if self.events else ()),
@@ -390,10 +390,10 @@ def _unassigned(bound: ResolvedQuestion) -> ColumnsStep | None:
 def _insensitive(bound: ResolvedQuestion) -> ColumnsStep | None:
     unexplained = [
         column
-        for column, item in zip(
+        for column, reviewed in zip(
             bound.roles.insensitive, bound.spec.insensitive.values(), strict=True
         )
-        if item.why is None
+        if reviewed.why is None
     ]
     columns = list(_countable(unexplained, bound))
     if not columns:
@@ -467,12 +467,12 @@ def with_short_keys(bound: ResolvedQuestion) -> ResolvedQuestion:
         is_text = column.type == "VARCHAR" and column.generalised is None
         return replace(column, hashed=is_text)
 
-    columns_by_value = {
+    value_columns = {
         check.column.name for check in bound.checks if check.column and check.model.reads_values
     }
     quasi_identifiers = tuple(keyed(column) for column in bound.quasi_identifiers)
     sensitive = tuple(
-        column if column.name in columns_by_value else keyed(column) for column in bound.sensitive
+        column if column.name in value_columns else keyed(column) for column in bound.sensitive
     )
     pays = sum(column.hashed for column in quasi_identifiers) >= LEAST_HASHED and bool(sensitive)
     is_large = bound.table.embedded and (bound.table.records or 0) >= MANY_RECORDS

@@ -251,12 +251,12 @@ def _dimension(
     )
     labels = (
         BoundColumn(
-            name=f"kanon_level_{item.level}_of_{place}",
+            name=f"kanon_level_{at_level.level}_of_{place}",
             type="VARCHAR",
-            alias=f"kanon_level_{item.level}_of_{place}",
-            generalised=levels.sql(item.level, identifier(column.name)),
+            alias=f"kanon_level_{at_level.level}_of_{place}",
+            generalised=levels.sql(at_level.level, identifier(column.name)),
         )
-        for item in at
+        for at_level in at
     )
     return Dimension(column, (column, *labels), at, levels)
 
@@ -644,34 +644,26 @@ class RecordCells(CellStatements):
         self, other: Self, shared: Sequence[str], n: int | None, first: int | None
     ) -> str:
         question = self.question
-        dimension_names = [dimension.raw.name for dimension in question.dimensions]
-        places = [dimension_names.index(text) for text in shared]
+        names = [dimension.raw.name for dimension in question.dimensions]
+        places = [names.index(name) for name in shared]
         compared = self._shared_levels(shared)
         if not compared:
-            missing = ", ".join(name for name in dimension_names if name not in shared)
+            missing = ", ".join(name for name in names if name not in shared)
             raise SpecError(
                 f"differences: no cell of {question.bound.table.name} is a total over {missing}, "
                 f"which the second table lacks. Publish such margins: {option('margins')}."
             )
-        levels = [tuple(item[place] for place in places) for item in compared]
+        levels = [tuple(published[place] for place in places) for published in compared]
 
-        def side(side_question: CellQuestion) -> dict[str, Any]:
-            groupings = [
-                side_question.grouping(number, level) for number, level in enumerate(levels)
-            ]
-            repeated = list(_repeated(side_question.dimensions, groupings))
-            return {**_counts(side_question, groupings), "repeated": repeated}
+        def side(cells: CellQuestion) -> dict[str, Any]:
+            groupings = [cells.grouping(number, shown) for number, shown in enumerate(levels)]
+            repeated = list(_repeated(cells.dimensions, groupings))
+            return {**_counts(cells, groupings), "repeated": repeated}
 
-        shared_question = replace(
-            question, dimensions=tuple(question.dimensions[place] for place in places)
-        )
-        other_question = other.question
+        ours = replace(question, dimensions=tuple(question.dimensions[place] for place in places))
+        theirs = other.question
         return render(
-            "differences_of_records",
-            here=side(shared_question),
-            there=side(other_question),
-            n=n,
-            first=first,
+            "differences_of_records", here=side(ours), there=side(theirs), n=n, first=first
         )
 
     def _shared_levels(self, shared: Sequence[str]) -> list[Levels]:
@@ -692,12 +684,12 @@ class RecordCells(CellStatements):
         if listing == "differences":
             levels = self._shared_levels(shared)
         at = list(zip(question.dimensions, levels[int(row["kanon_grouping"])], strict=True))
-        label_by_column = {
+        labels = {
             dimension.raw.name: None if level is None else row[dimension.levels[level].alias]
             for dimension, level in at
         }
         return {
-            **label_by_column,
+            **labels,
             "totals": [dimension.raw.name for dimension, level in at if level is None],
         }
 
@@ -777,9 +769,9 @@ def is_repeated(dimension: Dimension, level: int) -> str | None:
 
 def _is_null_or_one_of(dimension: Dimension, level: int, labels: Sequence[str]) -> str:
     """Predicate: the label of a level is NULL, or one of these."""
-    label = generated_or_quoted(dimension.levels[level].alias)
+    column = generated_or_quoted(dimension.levels[level].alias)
     listed = ", ".join(literal(label) for label in labels)
-    return f"{label} is null or {label} in ({listed})" if labels else f"{label} is null"
+    return f"{column} is null or {column} in ({listed})" if labels else f"{column} is null"
 
 
 def _repeated(dimensions: Sequence[Dimension], groupings: Sequence[Grouping]) -> Iterator[str]:

@@ -173,7 +173,7 @@ def _comparison(
     bound: ResolvedQuestion, reference: OtherTable, column: BoundColumn, match: str
 ) -> Comparison:
     other = reference.columns[column.name]
-    column_type, other_type = (family(item.type) or "text" for item in (column, other))
+    column_type, other_type = (family(side.type) or "text" for side in (column, other))
     if column_type != other_type and not {"text", "nothing"} & {column_type, other_type}:
         raise SpecError(
             f'{reference.called}: column "{other.name}" is {other.type}, and '

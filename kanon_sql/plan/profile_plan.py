@@ -80,7 +80,7 @@ def number_of_sets(columns: int, size: int) -> int:
     >>> number_of_sets(20, 3)
     1350
     """
-    return sum(comb(columns, number) for number in range(1, min(size, columns) + 1))
+    return sum(comb(columns, length) for length in range(1, min(size, columns) + 1))
 
 
 def refuse_too_many(parameter: str, columns: int, size: int, most: int = MOST_SETS) -> None:
@@ -182,14 +182,9 @@ class ProfilePlan:
     def columns(self) -> tuple[BoundColumn, ...]:
         """Every column that a step reads."""
         entity = [self.bound.entity] if self.bound.entity else []
-        further_columns = [step.column for step in self.knows]
-        all_columns = [
-            *self.bound.quasi_identifiers,
-            *self.bound.sensitive,
-            *further_columns,
-            *entity,
-        ]
-        return tuple({column.name: column for column in all_columns}.values())
+        further = [step.column for step in self.knows]
+        columns = [*self.bound.quasi_identifiers, *self.bound.sensitive, *further, *entity]
+        return tuple({column.name: column for column in columns}.values())
 
     @property
     def sensitive(self) -> set[str]:

@@ -137,7 +137,7 @@ class PublishedCells(CellStatements):
 
     @property
     def columns(self) -> Iterator[BoundColumn]:
-        yield from (item.dimension.raw for item in self.dimensions)
+        yield from (published.dimension.raw for published in self.dimensions)
         yield from self.flags.values()
         yield self.value
         if self.count:
@@ -146,7 +146,7 @@ class PublishedCells(CellStatements):
     @property
     def names(self) -> list[str]:
         """The names of its dimensions."""
-        return [item.dimension.raw.name for item in self.dimensions]
+        return [published.dimension.raw.name for published in self.dimensions]
 
     @property
     def places(self) -> list[int]:
@@ -238,11 +238,9 @@ class PublishedCells(CellStatements):
 
     def labels(self, listing: CellListing, row: Row, shared: Sequence[str]) -> dict[str, Any]:
         compared = shared if listing == "differences" else self.names
-        label_by_column = named_cell(compared, row)
-        totals = [
-            name for name in self.names if name not in compared or name in label_by_column["totals"]
-        ]
-        return {**{name: label_by_column.get(name) for name in self.names}, "totals": totals}
+        cell = named_cell(compared, row)
+        totals = [name for name in self.names if name not in compared or name in cell["totals"]]
+        return {**{name: cell.get(name) for name in self.names}, "totals": totals}
 
     def sets(self, set: str = "published_cells", *, ranges: bool = False) -> str:
         """The CTE with the cells, and the bounds of the suppressed ones if these are wanted."""
@@ -270,7 +268,7 @@ class PublishedCells(CellStatements):
         branches = []
         for mark in spec.suppressed:
             declared: Decimal | None = getattr(mark, end)
-            ends = [number for number in (declared, limit) if number is not None]
+            ends = [figure for figure in (declared, limit) if figure is not None]
             if ends:
                 bound = max(ends) if end == "low" else min(ends)
                 branches.append(f"    when {_is_mark(self.value, mark.text)} then {bound:f}")
@@ -347,10 +345,10 @@ class PublishedCells(CellStatements):
             first=first,
         )
 
-    def _family(self, place: int, item: PublishedDimension, row: Row) -> dict[str, Any] | None:
+    def _family(self, place: int, published: PublishedDimension, row: Row) -> dict[str, Any] | None:
         """The groups along one dimension; None where it has a single node."""
-        nodes = nodes_of(item.dimension)
-        top = len(item.dimension.levels) - 1 if item.level is not None else 0
+        nodes = nodes_of(published.dimension)
+        top = len(published.dimension.levels) - 1 if published.level is not None else 0
         below_total = int(row[f"kanon_nodes_{node_name(place, top)}"])
         if below_total <= 1 and not nodes:
             return None
@@ -359,37 +357,33 @@ class PublishedCells(CellStatements):
             if other != place:
                 keys += [f"kanon_d{other}", f"kanon_t{other}"]
                 keys += [f"kanon_l{other}"] if dimension.level is not None else []
-        children_by_parent: dict[str | None, int] = {}
-        for _, parent_label in nodes.values():
-            children_by_parent[parent_label] = children_by_parent.get(parent_label, 0) + 1
+        child_counts: dict[str | None, int] = {}
+        for _, label in nodes.values():
+            child_counts[label] = child_counts.get(label, 0) + 1
         parent = f"kanon_p{place}"
         keys += [parent] if nodes else []
         only_children = _listed(
-            [
-                parent_label
-                for parent_label, count in children_by_parent.items()
-                if parent_label is not None and count == 1
-            ]
+            [label for label, count in child_counts.items() if label is not None and count == 1]
         )
         excluded = [f"{parent} in ({only_children})"] if only_children else []
-        excluded += [f"{parent} is null"] if nodes and children_by_parent.get(None, 0) <= 1 else []
+        excluded += [f"{parent} is null"] if nodes and child_counts.get(None, 0) <= 1 else []
         children = None
         if self.question.spec.absent == "suppressed":
             counts = [
                 (f"{parent} = {literal(a)}", str(n))
-                for a, n in children_by_parent.items()
+                for a, n in child_counts.items()
                 if a is not None
             ]
             children = str(below_total)
             if nodes:
                 whens = [f"    when {condition} then {count}" for condition, count in counts]
                 children = "\n".join(
-                    ["case", *whens, f"    else {children_by_parent.get(None, 0)}", "end"]
+                    ["case", *whens, f"    else {child_counts.get(None, 0)}", "end"]
                 )
         return {
             "dimension": place,
             "keyed_by": keys or ["kanon_t" + str(place)],
-            "alone": " or ".join(f"coalesce({text}, false)" for text in excluded) or None,
+            "alone": " or ".join(f"coalesce({predicate}, false)" for predicate in excluded) or None,
             "parent": parent if nodes else None,
             "children": children,
         }
@@ -401,7 +395,7 @@ class PublishedCells(CellStatements):
             totals = [place for place in cells.places if place not in places]
             return {"sets": cells.sets(set), "places": places, "totals": totals}
 
-        own_places = [self.names.index(text) + 1 for text in shared]
+        own_places = [self.names.index(name) + 1 for name in shared]
         other_places = list(range(1, len(shared) + 1))
         return render(
             "differences_of_published",
@@ -470,15 +464,13 @@ def _published(
         ]
         total = " or ".join(dict.fromkeys(predicates)) or NOWHERE
     is_declared = flag is not None or (declared and label is None)
-    total_labels = _listed(LIKE_A_TOTAL)
+    totals = _listed(LIKE_A_TOTAL)
     published = PublishedDimension(
         dimension,
         label=text,
         total=total,
         doubtful=NOWHERE if is_declared else f"{text} is null",
-        like_total=NOWHERE
-        if flag is not None or declared
-        else f"lower({text}) in ({total_labels})",
+        like_total=NOWHERE if flag is not None or declared else f"lower({text}) in ({totals})",
         no_flag=no_flag,
     )
     nodes = nodes_of(dimension)
@@ -491,22 +483,25 @@ def _published(
         return published
     levels = range(len(dimension.levels))
     by_level = [
-        [text for text, (lowest, _) in nodes.items() if lowest == level] for level in levels
+        [node for node, (lowest, _) in nodes.items() if lowest == level] for level in levels
     ]
     parents: dict[str, list[str]] = {}
-    for item, (_, parent) in nodes.items():
+    for node, (_, parent) in nodes.items():
         if parent is not None:
-            parents.setdefault(parent, []).append(item)
+            parents.setdefault(parent, []).append(node)
     return replace(
         published,
         like_total=NOWHERE,
         unknown=f"not ({total}) and {text} is not null and {text} not in ({_listed(list(nodes))})",
         level=_case(
-            [(f"{text} in ({_listed(item)})", str(level)) for level, item in enumerate(by_level)],
+            [(f"{text} in ({_listed(group)})", str(level)) for level, group in enumerate(by_level)],
             total,
         ),
         parent=_case(
-            [(f"{text} in ({_listed(item)})", literal(parent)) for parent, item in parents.items()],
+            [
+                (f"{text} in ({_listed(group)})", literal(parent))
+                for parent, group in parents.items()
+            ],
             total,
         ),
     )

@@ -90,8 +90,8 @@ def _default_checks(
     for column in sensitive:
         for model in (Homogeneity,) if required else _DEFAULT_MODELS:
             measured = model(sensitive=column.name, with_other_sensitive=spec.with_other_sensitive)
-            alike = [item for item in requested if type(item) is model]
-            measured_columns = [(model.sensitive, model.with_other_sensitive) for model in alike]
+            alike = [check for check in requested if type(check) is model]
+            measured_columns = [(check.sensitive, check.with_other_sensitive) for check in alike]
             if (measured.sensitive, measured.with_other_sensitive) in measured_columns:
                 continue
             if not model.of_numbers or family(column.type) == "number":
@@ -359,16 +359,14 @@ def levels_of(
     """Requested levels above the raw value, by quasi-identifier."""
     names = [column.name for column in columns]
     for name in levels:
-        if not any(same_name(name, text) for text in names):
+        if not any(same_name(name, other) for other in names):
             raise SpecError(
                 f'{prefix}"{name}" is no quasi-identifier, and has no levels. '
                 f"{subject}: {', '.join(names)}.{did_you_mean(name, names)}"
             )
     requested = {
-        column_name: next(
-            (level for name, level in levels.items() if same_name(name, column_name)), 0
-        )
-        for column_name in names
+        column: next((level for name, level in levels.items() if same_name(name, column)), 0)
+        for column in names
     }
     return {name: level for name, level in requested.items() if level}
 

@@ -99,8 +99,8 @@ def _renamed(
         listed = f"Quasi-identifiers: {', '.join(sorted(names))}."
     renamed: dict[str, str] = {}
     for name, other_name in spec.columns.items():
-        matches = [text for text in names if text == name] or [
-            text for text in names if same_name(text, name)
+        matches = [other for other in names if other == name] or [
+            other for other in names if same_name(other, name)
         ]
         if len(matches) != 1:
             raise SpecError(
@@ -352,10 +352,10 @@ def _refuse_unknown(spec: TableSpec, table: Table) -> None:
         for name, location in named:
             with faults.collected():
                 located_column(name, table, location)
-        for name, item in spec.quasi_identifiers.items() if faults else ():
+        for name, settings in spec.quasi_identifiers.items() if faults else ():
             with faults.collected(), located("quasi_identifiers", name):
-                if isinstance(item.hierarchy, str) and item.source is None:
-                    read_hierarchy(item.hierarchy)
+                if isinstance(settings.hierarchy, str) and settings.source is None:
+                    read_hierarchy(settings.hierarchy)
 
 
 def named_columns(spec: TableSpec, dialect: str) -> list[str]:

@@ -111,7 +111,7 @@ def words_of(name: str) -> list[str]:
     ):
         name = name.replace(letter, letters).replace(letter.upper(), letters.capitalize())
     decomposed = unicodedata.normalize("NFKD", name)
-    ascii_name = "".join(text for text in decomposed if not unicodedata.combining(text))
+    ascii_name = "".join(char for char in decomposed if not unicodedata.combining(char))
     split_name = re.sub(r"([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])", r"\1\3 \2", ascii_name)
     return re.findall(r"[a-z]+", split_name.casefold())
 

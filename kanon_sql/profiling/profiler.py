@@ -108,14 +108,14 @@ def profile(
             for place, table in enumerate(spec.tables)
         ]
         scores = identifying.scores
-        for item in planned:
+        for plan in planned:
             refuse_to_overwrite(
-                [*run.writes, *([scores] if scores else [])], item.table.engine.files_read()
+                [*run.writes, *([scores] if scores else [])], plan.table.engine.files_read()
             )
         profiles = []
-        for item in planned:
-            with naming(item.bound.spec.name or item.bound.table.name, planned):
-                profiles.append(_profiled(item, run))
+        for plan in planned:
+            with naming(plan.bound.spec.name or plan.bound.table.name, planned):
+                profiles.append(_profiled(plan, run))
     if scores and profiles[0].table.special_uniques is not None:
         write_atomically(scores, _lines(profiles[0].scores), private=True)
     return ProfileResult(tuple(profile.table for profile in profiles), VERSION)
@@ -526,7 +526,7 @@ def _eliminated(column: BoundColumn, row: Row) -> Elimination:
     eliminations = row["kanon_eliminations"]
     return Elimination(
         column.name,
-        tuple(None if item is None else float(item) for item in confidence),
+        tuple(None if bound is None else float(bound) for bound in confidence),
         None if eliminations is None else int(eliminations),
     )
 

@@ -215,7 +215,7 @@ def scalar(text: str) -> str:
         return text
     # YAML reads JSON escapes alike; non-printable characters get numeric escapes valid in both.
     quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(text if text.isprintable() else f"\\U{ord(text):08x}" for text in quoted)
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted)
 
 
 def _flow(value: Any) -> str:

@@ -270,7 +270,7 @@ def svg(chart: Mapping[str, Any]) -> str:
     width, height = chart["width"] + _LEFT + _RIGHT, chart["height"] + _TOP + _BOTTOM
     top = _TOP + (_LEGEND if legend else 0)
     bottom = top + chart["height"]
-    layers = [{"data": chart["data"], **item} for item in chart.get("layer", [chart])]
+    layers = [{"data": chart["data"], **layer} for layer in chart.get("layer", [chart])]
     encoding = layers[0]["encoding"]
     x = _axis("x", layers, encoding["x"], _LEFT, _LEFT + chart["width"])
     y = _axis("y", layers, encoding["y"], bottom, top)

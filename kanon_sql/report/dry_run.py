@@ -73,7 +73,7 @@ def _of_search(search: ExpectedSearch) -> Iterator[str]:
             height + _EXAMPLE_LENGTH * (name in search.masked)
             for name, height in search.heights.items()
         ]
-        many = math.prod(number + 1 for number in several) if search.at_once else sum(several)
+        many = math.prod(height + 1 for height in several) if search.at_once else sum(several)
         names = " and ".join(map(printable, sorted(search.masked)))
         masks = f" for each level of {names}" if search.at_once else _STEPS_FOR_MASKS
         masks += f", so {many:,} if the longest {longest} {_EXAMPLE_LENGTH} characters"

@@ -82,7 +82,7 @@ def explained(name: str | None) -> str:
     pages = {_folded_name(model.title): name for name, model in (ALL_MODELS | METRICS).items()}
     pages |= {_folded_name(model): model for model in (*ALL_MODELS, *METRICS, DBT, *guide_names())}
     key = _folded_name(name)
-    without_underscores = {text.replace("_", ""): page_name for text, page_name in pages.items()}
+    without_underscores = {alias.replace("_", ""): page_name for alias, page_name in pages.items()}
     page_name = pages.get(key) or pages.get(_folded_name(_synonyms().get(key, "")))
     page_name = page_name or without_underscores.get(key.replace("_", ""))
     if page_name is None:
@@ -115,7 +115,7 @@ def _folded_name(name: str) -> str:
     """
     letters = unicodedata.normalize("NFKD", name.casefold().replace("'", "").replace("\u2019", ""))
     spelled = "".join(f" {_GREEK[letter]} " if letter in _GREEK else letter for letter in letters)
-    base_letters = "".join(text for text in spelled if not unicodedata.combining(text))
+    base_letters = "".join(char for char in spelled if not unicodedata.combining(char))
     return "_".join(re.findall(r"[a-z0-9]+", base_letters))
 
 

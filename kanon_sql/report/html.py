@@ -101,7 +101,7 @@ def _text(value: Any, *, is_code: bool = False) -> Markup:
         return value
     shown = "\n\t" + KEPT_TOGETHER if is_code else KEPT_TOGETHER
     text = "".join(
-        text if text.isprintable() or text in shown else repr(text)[1:-1] for text in str(value)
+        char if char.isprintable() or char in shown else repr(char)[1:-1] for char in str(value)
     )
     if not is_code:
         text = " ".join(_shortened(word) for word in text.split(" "))

@@ -19,10 +19,10 @@ READ_BY = {"owner": "read from the owner", "secondary": "read in somebody else's
 def overview(listed: Sequence[Policy]) -> str:
     """A paragraph on each policy: identifier, issuer, version, status, and how it was read."""
     lines = ["The policies that are known by name. kanon-sql policy ID prints one.", ""]
-    for item in listed:
-        lines += folded(f"{item.policy}: {_rules(item)}", "  ", "      ")
-        lines += folded(f"{item.issuer}; {item.version}", "      ")
-        lines += [f"      {item.status}, {_read(item.read.by, item.read.date)}", ""]
+    for policy in listed:
+        lines += folded(f"{policy.policy}: {_rules(policy)}", "  ", "      ")
+        lines += folded(f"{policy.issuer}; {policy.version}", "      ")
+        lines += [f"      {policy.status}, {_read(policy.read.by, policy.read.date)}", ""]
     return "\n".join([*lines, *folded(sentence("about_policies"), "")])
 
 
@@ -52,9 +52,9 @@ def page(policy: Policy) -> str:
         on_page = f", page {quote.page}" if quote.page else ""
         lines += ["", f"    {quote.about}{on_page}"]
         lines += [
-            text
+            folded_line
             for line in quote.text.strip().splitlines()
-            for text in folded(line.strip(), "      ")
+            for folded_line in folded(line.strip(), "      ")
         ]
     lines += ["", f"  What is checked, of {policy.concerns}", ""]
     lines += [f"    {rule(check.name(), check.parameters)}" for check in policy.checks]

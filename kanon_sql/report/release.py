@@ -200,9 +200,9 @@ def _compared_checks(result: ReleaseFindings) -> Iterator[tuple[CheckResult, Ver
     original = replace(table, summary=before.summary)
     for check in table.checks:
         same = (
-            f"before: {phrases(item, original).achieved}"
-            for item in before.checks
-            if (item.model, item.parameters) == (check.model, check.parameters)
+            f"before: {phrases(other, original).achieved}"
+            for other in before.checks
+            if (other.model, other.parameters) == (check.model, check.parameters)
         )
         yield check, models.verdict(check, table), next(same, "")
 

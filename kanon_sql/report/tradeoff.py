@@ -198,9 +198,9 @@ def _before_the_jump(tradeoff: Tradeoff) -> tuple[int, str]:
     most, k = max(rises, default=(0.0, 0), key=lambda rise: rise[0])
     if most <= 0:
         return costs[-1][0], "" if len(costs) == 1 else "No k costs more than a smaller one."
-    place = [number for number, _ in costs].index(k)
+    place = [size for size, _ in costs].index(k)
     (_, before), (larger, after) = costs[place : place + 2]
     from_to = " to ".join(
-        _loss_text(number, in_shares=tradeoff.are_shares) for number in (before, after)
+        _loss_text(loss, in_shares=tradeoff.are_shares) for loss in (before, after)
     )
     return k, f"The loss jumps most after k = {k}: from {from_to} at k = {number(larger)}."

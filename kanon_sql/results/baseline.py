@@ -146,7 +146,7 @@ class Baseline:
 
     def _why_unknown(self, table: TableResult) -> str:
         """Why nothing is accepted for a table that the baseline lacks."""
-        same_name = [item for item in self.tables if item.name == table.name]
+        same_name = [other for other in self.tables if other.name == table.name]
         if not same_name:
             names = ", ".join(dict.fromkeys(table.name for table in self.tables))
             return (

@@ -57,7 +57,7 @@ def table_for_outsiders(table: TableResult) -> TableResult:
 def confidential_of(table: TableResult) -> set[str]:
     """The parameters that a table's spec or policies want kept, as in dominance.k. The threshold of
     a cell is that of a class in a table of records."""
-    hidden = {text for policy in table.policies for text in policy.confidential}
+    hidden = {path for policy in table.policies for path in policy.confidential}
     own = set(table.confidential) if isinstance(table, CellsResult) else set()
     is_of_cells = any(policy.for_cells for policy in table.policies)
     as_classes = {"k_anonymity.k"} if is_of_cells and "min_contributors.n" in hidden else set()
@@ -99,7 +99,7 @@ def _least_size(table: TableResult, hidden: Collection[str]) -> int:
 def _models(hidden: Collection[str]) -> set[str]:
     """The models of which a parameter is confidential. A concentration rule bounds the others: a
     table that is safe under (2,k) is safe under p% for a p that follows from k."""
-    models = {text.partition(".")[0] for text in hidden}
+    models = {path.partition(".")[0] for path in hidden}
     return models | (CONCENTRATION if models & CONCENTRATION else set())
 
 

@@ -241,7 +241,7 @@ def _event_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
     if check.achieved is None:
         return
     if check.model == "km_anonymity":
-        sizes = [item.get("violating") for item in details.get("by_size", ())]
+        sizes = [row.get("violating") for row in details.get("by_size", ())]
         violating = details.get("violating_combinations")
         if violating is not None and violating != sum(size or 0 for size in sizes):
             yield "violating_combinations", "by_size"

@@ -298,7 +298,7 @@ def table_figures(table: TableResult, check: CheckResult) -> dict[str, Any]:
         for name, value in (risks or {}).items()
     }
     names = model_of(check).table_figures
-    homogeneous = next((item for item in table.checks if is_homogeneity_of(check, item)), None)
+    homogeneous = next((other for other in table.checks if is_homogeneity_of(check, other)), None)
     return {name: values[name] for name in names if values.get(name) is not None} | {
         f"homogeneity.{name}": homogeneous.figures[name]
         for name in ("achieved", *VIOLATING)
@@ -469,7 +469,7 @@ class CheckDiff:
         figure_changes = {figure.change for figure in self.figures if figure.is_judged}
         if then is not now or not same_thresholds:
             return "worse" if "worse" in figure_changes else "changed"
-        return next((item for item in _BY_GRAVITY if item in figure_changes), "same")
+        return next((change for change in _BY_GRAVITY if change in figure_changes), "same")
 
     def to_dict(self) -> dict[str, Any]:
         old, new = self.old, self.new

@@ -290,8 +290,8 @@ class _Definitions:
 
 
 def _texts(dataclass_type: Any) -> dict[str, str]:
-    described: list[Any] = [item for item in reversed(dataclass_type.__mro__) if is_dataclass(item)]
-    return {name: _in_json(text) for item in described for name, text in texts_below(item).items()}
+    described: list[Any] = [cls for cls in reversed(dataclass_type.__mro__) if is_dataclass(cls)]
+    return {name: _in_json(text) for cls in described for name, text in texts_below(cls).items()}
 
 
 def _in_json(text: str) -> str:

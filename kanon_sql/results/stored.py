@@ -206,7 +206,7 @@ def read_format(document: JsonValue) -> JsonValue:
         return document
     version = document.part("format").read(int)
     if version > FORMAT:
-        formats = [str(number) for number in range(FORMAT + 1)]
+        formats = [str(version) for version in range(FORMAT + 1)]
         reads = f"{', '.join(formats[:-1])} and {formats[-1]}"
         raise InputError(
             f"{document.path} was written in format {version}, and this is kanon-sql {VERSION}, "
@@ -573,7 +573,7 @@ def _with_defaults_of_old_files(document: JsonValue) -> JsonValue:
     tables = document.value["tables"]
     if isinstance(tables, list):
         tables = [
-            _DEFAULTS_OF_OLD_FILES | item if isinstance(item, dict) else item for item in tables
+            _DEFAULTS_OF_OLD_FILES | table if isinstance(table, dict) else table for table in tables
         ]
     return document._replace(value=document.value | {"tables": tables})
 

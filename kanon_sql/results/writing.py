@@ -26,7 +26,7 @@ def check_writable(path: Path, *, inputs: Iterable[str], overwrite: bool) -> Non
         raise SpecError(f"{path} is a folder; name a file.")
     if any(_same_file(path, source) for source in inputs):
         raise SpecError(f"{path} is what is audited and will not be written; name another file.")
-    if source := next((text for text in inputs if _would_be_read(path, text)), None):
+    if source := next((source for source in inputs if _would_be_read(path, source)), None):
         raise SpecError(
             f"{path} would be read as a part of {source} by the next audit; name another folder."
         )

@@ -146,9 +146,9 @@ def suggests_parameters(
     unpacked `TypedDict`."""
     signature = inspect.signature(call)
     listed = [
-        item
+        listed_parameter
         for parameter in signature.parameters.values()
-        for item in (list(_unpacked(parameter, call, models)) or [parameter])
+        for listed_parameter in (list(_unpacked(parameter, call, models)) or [parameter])
     ]
     parameter_names = [parameter.name for parameter in listed]
     typed = {
@@ -313,7 +313,7 @@ def _quasi_identifiers(
     names: QuasiIdentifiers, parameter: str = "quasi_identifiers"
 ) -> dict[str, Any] | list[str]:
     if isinstance(names, Mapping):
-        return {_column(name): _hierarchy(name, item) for name, item in names.items()}
+        return {_column(name): _hierarchy(name, hierarchy) for name, hierarchy in names.items()}
     return column_list(parameter, names)
 
 
@@ -322,7 +322,7 @@ def _hierarchy(name: Any, value: Any) -> Any:
     if not isinstance(value, Mapping) or "levels" not in value:
         return _levels(name, value) or value
     levels = _levels(name, value["levels"])
-    others = {key: item for key, item in value.items() if key != "levels"}
+    others = {key: setting for key, setting in value.items() if key != "levels"}
     return value if levels is None else others | levels
 
 
@@ -442,8 +442,8 @@ def _other_tables(kind: OtherTableKind, tables: Any) -> dict[str, Any]:
     is_one = is_one and (kind is AGAINST or len(tables) > 1)
     named = tables if is_mapping and not is_one else {kind.prefix: tables}
     return {
-        str(name): item if isinstance(item, spec | Mapping) else {"source": item}
-        for name, item in named.items()
+        str(name): table if isinstance(table, spec | Mapping) else {"source": table}
+        for name, table in named.items()
     }
 
 

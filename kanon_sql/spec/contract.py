@@ -373,7 +373,7 @@ def _schema_object(
         original=str(document.path),
         meta=_settings(document, location, schema_object),
         columns=columns,
-        personal=tuple(str(item["name"]) for item in properties if _is_personal(item)),
+        personal=tuple(str(column["name"]) for column in properties if _is_personal(column)),
         key=PROPERTY,
         home="the contract",
     )

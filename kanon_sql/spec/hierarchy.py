@@ -261,7 +261,7 @@ def _level(value: Any) -> Any:
     if key is None:
         raise ValueError(f"this is not a level. Levels: {_LEVELS}.")
     kind = _KINDS[key]
-    unknown = next((item for item in value if item not in kind.model_fields), None)
+    unknown = next((key for key in value if key not in kind.model_fields), None)
     if unknown is not None:
         suggestion = did_you_mean(str(unknown), kind.model_fields)
         raise ValueError(f'unknown key "{unknown}" next to {key}.{suggestion}')

@@ -176,7 +176,7 @@ class Policy(SpecPart, BaseModel):
         )
         cell_checks = [check for check in self.checks if not isinstance(check, MinContributors)]
         not_asked = [_not_asked(check.name(), check.parameters, FOR_CELLS) for check in cell_checks]
-        not_asked += [_not_asked(text, {}, FOR_CELLS) for text in self.wanted]
+        not_asked += [_not_asked(rule, {}, FOR_CELLS) for rule in self.wanted]
         if not required:
             raise SpecError(
                 f"{self.policy} has no threshold for the size of a cell, so none of its rules can "
@@ -219,7 +219,7 @@ class Policy(SpecPart, BaseModel):
         if not required:
             raise SpecError(
                 f"none of the rules of {self.policy} can be asked of this table: "
-                f"{'; '.join(dict.fromkeys(item.reason for item in not_asked))}."
+                f"{'; '.join(dict.fromkeys(rule.reason for rule in not_asked))}."
             )
         return required, not_asked
 
@@ -330,7 +330,7 @@ def _policies(value: Any, info: ValidationInfo) -> list[Policy]:
 Policies = Annotated[
     list[Policy],
     BeforeValidator(_policies),
-    PlainSerializer(lambda policies: [item.policy for item in policies]),
+    PlainSerializer(lambda policies: [policy.policy for policy in policies]),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 """One policy or several, by identifier or path."""

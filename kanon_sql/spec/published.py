@@ -108,7 +108,7 @@ def _range(value: Any) -> tuple[Bound, Bound]:
     if isinstance(value, str) and (limits := bounds(value)) is not None:
         return _ascending(limits)
     if isinstance(value, list | tuple) and len(value) == 2:
-        ends = [None if item is None else _decimal(item) for item in value]
+        ends = [None if end is None else _decimal(end) for end in value]
         return _ascending((ends[0], ends[1]))
     raise ValueError("must be a range, as in [1, 9] or [null, 9]")
 
@@ -128,11 +128,11 @@ def _marks(value: Any) -> Any:
         return (Mark(value),)
     if isinstance(value, Mapping):
         return tuple(
-            Mark(None if text is None else str(text), *_range(range_))
-            for text, range_ in value.items()
+            Mark(None if mark is None else str(mark), *_range(range_))
+            for mark, range_ in value.items()
         )
     if isinstance(value, list | tuple):
-        return tuple(item if isinstance(item, Mark) else Mark(item) for item in value)
+        return tuple(mark if isinstance(mark, Mark) else Mark(mark) for mark in value)
     raise ValueError('must be marks with what they say, as in {"*": [1, 9], c: null}')
 
 
@@ -148,9 +148,9 @@ def _margins(value: Any) -> Any:
     if value in ("all", "none"):
         return value
     is_list = isinstance(value, list | tuple)
-    if not is_list or not all(isinstance(item, str | list | tuple) for item in value):
+    if not is_list or not all(isinstance(margin, str | list | tuple) for margin in value):
         raise ValueError("must be all, none, or lists of dimensions, as in [[region], []]")
-    return tuple(tuple(names(item)) for item in value)
+    return tuple(tuple(names(margin)) for margin in value)
 
 
 def _hierarchies(value: Any) -> Any:
@@ -337,7 +337,7 @@ class PublishedSpec(SpecPart, BaseModel):
             yield "by names no dimension; name at least one, as in by: [region]."
         roles = [
             *((column, "a dimension") for column in self.by),
-            *((text, role) for text, role in self._named_columns() if text is not None),
+            *((column, role) for column, role in self._named_columns() if column is not None),
         ]
         yield from faults_of_roles(roles, {"by": self.by}, str.casefold)
         yield from self._misplaced_settings()

@@ -75,7 +75,7 @@ def _with_policies(checks: list[Model], info: ValidationInfo) -> list[Model]:
     """The checks, and those that the policies require of records."""
     required = list(checks)
     for policy in info.data.get("policy", ()):
-        required += [item for item in policy.of_records()[0] if item not in required]
+        required += [check for check in policy.of_records()[0] if check not in required]
     return required
 
 
@@ -342,7 +342,7 @@ class AuditSpec(SpecPart, BaseModel):
             sources = [
                 table.source,
                 *(other.source for _, _, other in _entries(table, SPECS)),
-                *(item.hierarchy for _, _, item in _entries(table, _GENERALISED)),
+                *(entry.hierarchy for _, _, entry in _entries(table, _GENERALISED)),
                 *(getattr(check, "hierarchy", None) for check in table.checks),
             ]
             yield from (str(source) for source in sources if isinstance(source, str | Path))
@@ -361,8 +361,8 @@ class AuditSpec(SpecPart, BaseModel):
         document = self._document
         return type(error)(
             "\n".join(
-                _in_file(document, (key, table, *item.location), item.marked)
-                for item in getattr(error, "parts", ()) or (error,)
+                _in_file(document, (key, table, *part.location), part.marked)
+                for part in getattr(error, "parts", ()) or (error,)
             )
         )
 
@@ -541,8 +541,8 @@ def _entries(
 ) -> Iterator[tuple[str, str, Any]]:
     """The entries of a table under these keys, each with its key and its name."""
     for key in keys:
-        for name, item in getattr(table, key, {}).items():
-            yield key, name, item
+        for name, entry in getattr(table, key, {}).items():
+            yield key, name, entry
 
 
 def _sources(spec: AuditSpec) -> Iterator[tuple[Sequence[int | str], Any]]:
@@ -622,7 +622,7 @@ def _faults(error: ValidationError) -> list[Fault]:
     of_defaults = {fault["loc"][1:2] for fault in faults if fault["loc"][:1] == ("defaults",)}
     faults = [fault for fault in faults if fault["loc"][2:3] not in of_defaults - {()}]
     unknown = [fault for fault in faults if fault["type"] == "extra_forbidden"]
-    with_unknown_key = {item["loc"][:-1] for item in unknown}
+    with_unknown_key = {fault["loc"][:-1] for fault in unknown}
     others = [
         fault
         for fault in faults

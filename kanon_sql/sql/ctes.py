@@ -65,7 +65,7 @@ def scans(sql: str, dialect: str) -> int:
     mentions = _mentions(sql, dialect)
     weights: dict[str, int] = {}
     for name, mentioned in mentions.items():
-        weights[name] = sum(weights.get(text, 1) for text in mentioned)
+        weights[name] = sum(weights.get(cte, 1) for cte in mentioned)
     return weights[""]
 
 

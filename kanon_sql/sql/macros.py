@@ -207,7 +207,7 @@ def _unused_character(rows: Sequence[tuple[str, str]]) -> str:
     """A character that no value contains, preferably a usual column separator."""
     used = {character for row in rows for value in row for character in value}
     return next(
-        text for text in ("|", ";", "~", *map(chr, range(0xE000, 0xF900))) if text not in used
+        char for char in ("|", ";", "~", *map(chr, range(0xE000, 0xF900))) if char not in used
     )
 
 
@@ -352,7 +352,7 @@ class _Macros(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         source = _sources()[name]
         siblings = {
-            text: partial(self._call_sibling, text) for text in _names_by_file()[source.path]
+            macro: partial(self._call_sibling, macro) for macro in _names_by_file()[source.path]
         }
         code = compiled(
             name,

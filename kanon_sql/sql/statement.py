@@ -139,7 +139,7 @@ def require_readable(sql: str) -> str:
     no dialect has an escape for it in an identifier."""
     visible = without_control(sql)
     if visible != sql:
-        character = next(text for text in sql if without_control(text) != text)
+        character = next(character for character in sql if without_control(character) != character)
         raise SpecError(
             f"the SQL would hold a control character ({without_control(character)}), as the name "
             "of a column, the path of a file or a value has it, and can't be read by people. "

@@ -86,8 +86,8 @@ class SplitTree:
         """The parts of each split class: the children in order, then the rest."""
         return {
             of: tuple(splits)
-            for item in self.rounds
-            for of, splits in groupby(item, key=attrgetter("of"))
+            for round_splits in self.rounds
+            for of, splits in groupby(round_splits, key=attrgetter("of"))
         }
 
     @cached_property
@@ -103,8 +103,8 @@ class SplitTree:
         comes before the rest from which it was split off."""
         return tuple(
             case
-            for number, conditions in self.first.items()
-            for case in self._under(number, conditions, self.starts)
+            for part, conditions in self.first.items()
+            for case in self._under(part, conditions, self.starts)
         )
 
     def value(self, number: int, levels: Sequence[int]) -> str:

@@ -430,7 +430,7 @@ def _each_once(parameter: str, requested: Iterable[str], names: list[str]) -> li
 
 
 def _quasi_identifier(parameter: str, name: str, names: list[str]) -> str:
-    same_name = [text for text in names if text.casefold() == name.casefold()]
+    same_name = [other for other in names if other.casefold() == name.casefold()]
     if name in names or len(same_name) == 1:
         return name if name in names else same_name[0]
     raise SpecError(

@@ -65,12 +65,12 @@ def refuse_taken_names(bound: ResolvedQuestion, name: str, *, shipped: bool) -> 
     `shipped`, to be created next to it and to the other tables stored there."""
     table = bound.table
     generated = re.compile(rf"{re.escape(name)}(_{_STEPS})?|{PRIVATE}.*", re.IGNORECASE)
-    for item in (table, *(other.table for other in bound.others)):
-        *schema, own = re.split(r"""["`]\.["`]""", item.sql.strip('"`'))
-        is_named = not item.embedded or schema
+    for source in (table, *(other.table for other in bound.others)):
+        *schema, own = re.split(r"""["`]\.["`]""", source.sql.strip('"`'))
+        is_named = not source.embedded or schema
         if is_named and (shipped or not schema) and generated.fullmatch(own):
             raise SpecError(
-                f"{item.name} has the name of a view of the release {name} and would be mistaken "
+                f"{source.name} has the name of a view of the release {name} and would be mistaken "
                 f"for it. Call the views something else: {option('view_name')}."
             )
     created = re.compile(rf"{re.escape(name)}(_{_STEPS})?", re.IGNORECASE)

@@ -317,8 +317,8 @@ class ClassCosts:
             cards = [max(1, value) for value in values[: ladder.highest + 1]]
             most = [so_far * card for so_far in most for card in cards]
         if self.metric == "discernibility":
-            return [self.records**2 / number for number in most]
-        return [self._average(number) for number in most]
+            return [self.records**2 / classes for classes in most]
+        return [self._average(classes) for classes in most]
 
     def more(self, node: Node, suppressed: int) -> float:
         if self.metric != "discernibility" or not self.only_small:

@@ -286,8 +286,8 @@ class Lattice:
     def sums(self, by_level: Sequence[Sequence[float]]) -> list[float]:
         """For every node, the sum of the values of its levels."""
         sums = [0.0]
-        for item in by_level:
-            sums = [so_far + more for so_far in sums for more in item]
+        for values in by_level:
+            sums = [so_far + more for so_far in sums for more in values]
         return sums
 
     def sets(self, order: Sequence[int]) -> NodeSets:

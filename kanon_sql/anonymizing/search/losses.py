@@ -217,11 +217,11 @@ def metrics(
     """The metrics of a release. `classes` is the row with the aggregates of its classes."""
     released, count = int(classes["kanon_released"]), int(classes["kanon_classes"])
     bits, most = math.fsum(loss.bits for loss in lost), math.fsum(loss.most_bits for loss in lost)
-    by_name = {item.name: item.loss for item in lost}
+    by_name = {loss.name: loss.loss for loss in lost}
     return Metrics(
         precision=1 - _mean(loss.share_of_height for loss in lost) if lost else None,
         loss=_mean(by_name.values()) if lost else None,
-        loss_geometric=math.prod(number + 1 for number in by_name.values()) ** (1 / len(lost)) - 1
+        loss_geometric=math.prod(loss + 1 for loss in by_name.values()) ** (1 / len(lost)) - 1
         if lost
         else None,
         discernibility=int(classes["kanon_squares"]) + records * suppressed,
@@ -244,8 +244,8 @@ def distribution(name: str, row: Row) -> Distribution:
 
 
 def _weighted_mean(by_name: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    weighed = [(weights.get(name, 1.0), number) for name, number in by_name.items()]
-    return math.fsum(weight * number for weight, number in weighed) / math.fsum(
+    weighed = [(weights.get(name, 1.0), loss) for name, loss in by_name.items()]
+    return math.fsum(weight * loss for weight, loss in weighed) / math.fsum(
         weight for weight, _ in weighed
     )
 

@@ -334,7 +334,7 @@ class LatticeStatistics:
             batch = missing[start : start + self._at_once]
             sizes, suppressed = self.queries.judged(batch, k, self._thresholds)
             self._counted |= {(node, k): self._by_all_checks(row) for node, row in sizes.items()}
-            self._suppressed |= {(node, k): item for node, item in suppressed.items()}
+            self._suppressed |= {(node, k): result for node, result in suppressed.items()}
 
     def suppressed(self, nodes: Sequence[Node], k: int) -> dict[Node, Suppressed]:
         """Statistics of the suppressed records of some nodes."""
@@ -347,7 +347,7 @@ class LatticeStatistics:
         for start in range(0, len(unqueried), AT_ONCE):
             batch = unqueried[start : start + AT_ONCE]
             suppressed = self.queries.small(batch, self._least_size(k))
-            self._suppressed |= {(node, k): item for node, item in suppressed.items()}
+            self._suppressed |= {(node, k): result for node, result in suppressed.items()}
         return {node: self._suppressed[node, k] for node in nodes}
 
     def satisfies(self, counted: ClassCounts, k: int) -> bool:

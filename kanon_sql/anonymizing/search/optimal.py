@@ -281,9 +281,9 @@ class _Search:
                     self._cost = min(self._cost, cost)
                     best = _Best(counts[node].violating, sum(node), node, cost)
                     self._bests = [
-                        item
-                        for item in (*self._bests, best)
-                        if item.cost <= self._cost + _tie(self._cost)
+                        candidate
+                        for candidate in (*self._bests, best)
+                        if candidate.cost <= self._cost + _tie(self._cost)
                     ]
 
     def _least_of(self, node: Node, suppressed: int) -> float:

@@ -254,7 +254,7 @@ class AtMost:
 
 def bounds_of_all(bound: ResolvedQuestion) -> list[AtMost]:
     """The bounds of all gating checks on all classes together."""
-    return [item for check in bound.checks if check.gates for item in bounds_of(bound, check)]
+    return [at_most for check in bound.checks if check.gates for at_most in bounds_of(bound, check)]
 
 
 def audited_checks(bound: ResolvedQuestion) -> list[BoundCheck]:

@@ -323,7 +323,7 @@ class DuckDBEngine:
 
     def files_read(self) -> Iterator[str]:
         """Files that were named or scanned, database files, and any that definitions may read."""
-        yield from (item.path for item in self._targets.evidence)
+        yield from (evidence.path for evidence in self._targets.evidence)
         yield from self._targets.scanned
         if self._is_own_hub:
             return

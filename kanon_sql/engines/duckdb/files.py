@@ -190,7 +190,7 @@ def is_hidden(file: str, pattern: str) -> bool:
     """
     dotted = iter([name for name in path_names(pattern) if name.startswith(".")])
     hidden = (name for name in path_names(file) if name.startswith("."))
-    return not all(any(fnmatchcase(name, text) for text in dotted) for name in hidden)
+    return not all(any(fnmatchcase(name, dotted_name) for dotted_name in dotted) for name in hidden)
 
 
 def path_names(path: str) -> list[str]:

@@ -135,7 +135,7 @@ def _mixes_zones(content: str, values: Any) -> bool:
     """Whether some points in time have a time zone and others none."""
     if not content.startswith("datetime"):
         return False
-    return len({getattr(item, "tzinfo", None) is None for item in values.dropna()}) > 1
+    return len({getattr(value, "tzinfo", None) is None for value in values.dropna()}) > 1
 
 
 _UNREAD = ("PeriodDtype", "IntervalDtype", "SparseDtype")
@@ -146,7 +146,7 @@ def _content(values: Any, is_mixed: bool) -> str:
     """The type of a column's values, or the first of several."""
     if not is_mixed:
         return f"values of the type {values.dtype}"
-    kinds = list(dict.fromkeys(type(item).__name__ for item in values.dropna()))
+    kinds = list(dict.fromkeys(type(value).__name__ for value in values.dropna()))
     if len(kinds) == 1:
         return f"Python objects ({kinds[0]})"
     return f"values of several types ({', '.join(kinds[:3])}{', …' if kinds[3:] else ''})"
@@ -161,7 +161,7 @@ def time_zones(frame: Any) -> dict[str, str]:
             schema = frame.collect_schema()
             zones = {name: getattr(type, "time_zone", None) for name, type in schema.items()}
         case "pyarrow.Table":
-            zones = {item.name: getattr(item.type, "tz", None) for item in frame.schema}
+            zones = {field.name: getattr(field.type, "tz", None) for field in frame.schema}
         case _:
             zones = {}
     return {name: str(zone) for name, zone in zones.items() if zone is not None}
@@ -225,5 +225,5 @@ def readable_polars(frame: Any) -> Readable:
         if str(dtype).startswith("Object")
     }
     series = import_module("polars").Series
-    texts = [series(column, [str(item) for item in eager[column]]) for column in unusable]
+    texts = [series(column, [str(value) for value in eager[column]]) for column in unusable]
     return Readable(eager.with_columns(texts), unusable)

@@ -504,7 +504,7 @@ def _done(tasks: Iterable[tuple[int, int]]) -> str:
     >>> _done([(3, 8), (0, 12)]), _done([])
     ('3 of 20 tasks', '')
     """
-    completed, all = (sum(item) for item in zip((0, 0), *tasks, strict=True))
+    completed, all = (sum(counts) for counts in zip((0, 0), *tasks, strict=True))
     return f"{completed:,} of {all:,} tasks" if all else ""
 
 

@@ -31,7 +31,7 @@ def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
         tests=str(sum(len(table.outcomes) for table in by_table)),
         failures=str(sum(table.count("violated", "no_data") for table in by_table)),
         errors=str(sum(table.count("error") for table in by_table)),
-        time=_seconds(sum(item.table.seconds for item in by_table)),
+        time=_seconds(sum(table.table.seconds for table in by_table)),
     )
     for table in by_table:
         _add_suite(root, table)

@@ -154,7 +154,7 @@ def _can_be_pasted(text: str) -> bool:
     """Whether a statement runs in a shell: it has no redacted value, and reads no table of the run
     or of Python."""
     own = ("…", '"kanon_private', '"pandas.', '"polars.', '"pyarrow.')
-    return not any(item in text for item in own)
+    return not any(mark in text for mark in own)
 
 
 # --- 14 ---------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> C
             f'there is no chart "{name}"; there are {", ".join(CHARTS)}.'
             f"{did_you_mean(name, list(CHARTS))}"
         )
-    matching = [item for item in tables if table is None or item.name == table]
+    matching = [candidate for candidate in tables if table is None or candidate.name == table]
     if len(matching) != 1:
         names = ", ".join(table.name for table in tables) or "none"
         raise SpecError(f"name one table for the chart, as in table=…. Tables: {names}.")

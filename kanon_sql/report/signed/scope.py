@@ -510,7 +510,7 @@ def _clipped(clip: Sequence[Any] | None) -> str:
     """Clip bounds, applied before any level."""
     if not clip:
         return ""
-    low, high = (None if item is None else str(item) for item in clip)
+    low, high = (None if bound is None else str(bound) for bound in clip)
     if low is None or high is None:
         return f"clipped at {low or high}, "
     return f"clipped to {low} to {high}, "

@@ -255,7 +255,7 @@ def _undefined(check: CheckResult) -> str:
 
 
 def _joined(*parts: str) -> str:
-    return "; ".join(text for text in parts if text)
+    return "; ".join(part for part in parts if part)
 
 
 def _percent(value: float | None) -> str:

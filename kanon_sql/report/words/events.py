@@ -228,8 +228,8 @@ def km_anonymity_phrases(check: CheckResult, table: TableResult) -> tuple[str, s
     """The result of a check, how far it reaches, and its requirement."""
     m, k = check.parameters["m"], check.parameters.get("k")
     by_size = check.details["by_size"]
-    combinations = sum(item["combinations"] or 0 for item in by_size)
-    counted_to = max(item["size"] for item in by_size if item["combinations"] is not None)
+    combinations = sum(row["combinations"] or 0 for row in by_size)
+    counted_to = max(row["size"] for row in by_size if row["combinations"] is not None)
     of_events = f"at most {counted_to} events" if counted_to > 1 else "one event"
     result = f"k is {'at most ' if not check.details['complete'] else ''}{number(check.achieved)}"
     requirement = None if k is None else number(k)

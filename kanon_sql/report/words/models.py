@@ -53,7 +53,7 @@ def margins(check: CheckResult) -> list[Margin]:
         return [Margin("none", result, _signed(-check.achieved, check.holds))]
     is_required = check.holds is not None or check.undecided
     judged = judged_figures(check) if is_required else ()
-    return [_margin(check, *item) for item in judged] or [
+    return [_margin(check, *figures) for figures in judged] or [
         Margin("", _in_unit(check, check.achieved), "", "", check.achieved)
     ]
 
@@ -79,7 +79,7 @@ def _in_unit(check: CheckResult, value: Any) -> str:
     if value is None:
         return NONE
     if isinstance(value, dict):
-        return " to ".join(NONE if item is None else number(item) for item in value.values())
+        return " to ".join(NONE if figure is None else number(figure) for figure in value.values())
     if MODELS[check.model].in_percent and not math.isinf(value):
         return f"{_decimals(value * 100)}{KEPT_TOGETHER}%"
     return number(value)

@@ -257,7 +257,7 @@ def _share(check: CheckResult, table: TableResult) -> Phrases:
 def _not_contained(check: CheckResult) -> str:
     """Why a risk is violated by a reference that does not contain the release, whatever it is."""
     lacking = ("unmatched_classes", "exceeding_classes")
-    classes = sum(check.details.get(text, 0) for text in lacking)
+    classes = sum(check.details.get(name, 0) for name in lacking)
     if check.holds is not False or not classes or check.parameters.get("missing") == "union":
         return ""
     fewer = f"it has fewer people than the release in {counted(classes, 'class')}"

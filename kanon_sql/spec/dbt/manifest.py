@@ -68,8 +68,8 @@ def read_manifest(
     manifest = Manifest.read(Path(path))
     before = Manifest.read(Path(state) / "manifest.json").nodes if state is not None else None
     selection = Selection(manifest.nodes, before)
-    selectors = [part for text in select for part in text.split() or [""]]
-    excluded = selection.of("exclude", (part for text in exclude for part in text.split()))
+    selectors = [part for patterns in select for part in patterns.split() or [""]]
+    excluded = selection.of("exclude", (part for patterns in exclude for part in patterns.split()))
     ids_by_selector = {
         selector: selection.of("select", [selector]) - excluded for selector in selectors
     }
@@ -93,7 +93,7 @@ def read_manifest(
     )
     skipped = tuple(dict.fromkeys(ephemeral))
     chosen = [(key, node) for key, node in declared if not node.is_ephemeral]
-    unmatched = [text for text, ids in ids_by_selector.items() if not annotated & ids]
+    unmatched = [selector for selector, ids in ids_by_selector.items() if not annotated & ids]
     if unmatched or not chosen:
         reasons = list(skipped)
         if unmatched or not skipped:
@@ -172,7 +172,7 @@ class Manifest:
                 "target/manifest.json."
             )
         raw = [*manifest["nodes"].values(), *mapping(manifest.get("sources")).values()]
-        if not all(isinstance(item, dict) for item in raw):
+        if not all(isinstance(node, dict) for node in raw):
             raise InputError(
                 f"{path} is a damaged manifest: a node is not a mapping. Write it again with dbt "
                 "parse."
@@ -315,7 +315,7 @@ class Manifest:
                 f"the {kind.prefix} of dbt's test {test.name} is not a node of {self.path}."
             )
         spec = {**arguments, "source": _source(nodes[0])}
-        alias = next((text for text, table in tables.items() if table == spec), None)
+        alias = next((name for name, table in tables.items() if table == spec), None)
         if alias is None:
             alias = nodes[0].display_name
             while alias in tables:

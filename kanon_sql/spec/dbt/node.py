@@ -83,7 +83,7 @@ class Selection:
                 f"{option(key, selector)} compares with an older manifest: name its folder with "
                 f"{option('state', 'FOLDER')}."
             )
-        old = next((item for item in self.before if item.unique_id == node.unique_id), None)
+        old = next((other for other in self.before if other.unique_id == node.unique_id), None)
         if old is None or selector == "state:new":
             return old is None
         return old.content != node.content
@@ -96,10 +96,10 @@ def _reached(
     reached: set[str] = set()
     ahead = list(start)
     while ahead:
-        for text in edges.get(ahead.pop(), ()):
-            if text not in reached:
-                reached.add(text)
-                ahead.append(text)
+        for unique_id in edges.get(ahead.pop(), ()):
+            if unique_id not in reached:
+                reached.add(unique_id)
+                ahead.append(unique_id)
     return frozenset(reached)
 
 
@@ -265,8 +265,8 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
             f"found {published!r}."
         )
     settings = {
-        text: _settings(column, f"{prefix} the meta of column {text}")
-        for text, column in columns.items()
+        name: _settings(column, f"{prefix} the meta of column {name}")
+        for name, column in columns.items()
     }
     return Node(
         name=name,
@@ -283,9 +283,9 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
         tags=_texts(raw.get("tags")),
         meta=meta,
         columns={
-            text: column_settings for text, column_settings in settings.items() if column_settings
+            name: column_settings for name, column_settings in settings.items() if column_settings
         },
-        personal=tuple(text for text, column in columns.items() if _is_personal(column)),
+        personal=tuple(name for name, column in columns.items() if _is_personal(column)),
         parents=_texts(mapping(raw.get("depends_on")).get("nodes")),
         fingerprint=(raw.get("checksum"), raw.get("unrendered_config")),
         published=published,
@@ -314,7 +314,7 @@ def is_spelled_as(name: Any, expected: str) -> bool:
     (True, False)
     """
     letters, expected_letters = (
-        re.sub("[^a-z0-9]", "", str(text).casefold()) for text in (name, expected)
+        re.sub("[^a-z0-9]", "", str(value).casefold()) for value in (name, expected)
     )
     return letters == expected_letters
 

@@ -304,7 +304,7 @@ class Model(Described):
         of_classes = (
             threshold for threshold in self.thresholds if threshold not in self.table_thresholds
         )
-        return {text: getattr(self, text) for text in self._required(of_classes)}
+        return {name: getattr(self, name) for name in self._required(of_classes)}
 
     def _required(self, thresholds: Iterable[str]) -> list[str]:
         return [threshold for threshold in thresholds if getattr(self, threshold) is not None]

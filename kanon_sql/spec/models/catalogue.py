@@ -69,7 +69,7 @@ def model_named(name: str) -> type[Model]:
 
     Raises `SpecError` that names the nearest one.
     """
-    model_by_letters = {_letters(text): model for text, model in ALL_MODELS.items()}
+    model_by_letters = {_letters(model_name): model for model_name, model in ALL_MODELS.items()}
     if _letters(name) not in model_by_letters:
         raise SpecError(
             f'there is no model "{name}".{did_you_mean(name, ALL_MODELS)} kanon-sql explain lists '

@@ -103,7 +103,7 @@ def _expand_dialect_calls(tree: exp.Expr) -> None:
     """Replace each call that quotes an expression of a dialect by the parsed expression."""
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.casefold() == _IN_DIALECT:
-            dialect, sql = (text.name for text in call.expressions)
+            dialect, sql = (argument.name for argument in call.expressions)
             call.replace(sqlglot.parse_one(sql, read=dialect))
 
 

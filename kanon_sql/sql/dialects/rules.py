@@ -252,10 +252,10 @@ def _nulls_last(node: exp.Order) -> Iterator[exp.Expr]:
         exp.GroupConcat, exp.WithinGroup, exp.Query
     ) not in (node.parent_select, None)
     key_columns: list[exp.Expr] = []
-    for item in node.expressions:
-        value, descending = item.this, bool(item.args.get("desc"))
+    for order in node.expressions:
+        value, descending = order.this, bool(order.args.get("desc"))
         keys = [exp.Ordered(this=value, desc=descending or None, nulls_first=not descending)]
-        if not (needs_no_flag or descending or item.args.get("nulls_first") or _is_flag(value)):
+        if not (needs_no_flag or descending or order.args.get("nulls_first") or _is_flag(value)):
             expression = _aliased_expression(value, answer)
             flag = exp.case().when(expression.copy().is_(exp.null()), "1").else_("0")
             # The default needs no NULLS clause.

@@ -70,7 +70,7 @@ def _like(node: exp.Like) -> exp.Expr:
     if not isinstance(node.expression, exp.Literal):
         return refused("a pattern that is no text", "sqlite")(node)
     signs = {"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"}
-    pattern = "".join(signs.get(text, text) for text in node.expression.name)
+    pattern = "".join(signs.get(character, character) for character in node.expression.name)
     return exp.Glob(this=node.this, expression=exp.Literal.string(pattern))
 
 
