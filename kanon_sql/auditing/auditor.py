@@ -331,7 +331,7 @@ def _looks(
     plan: Plan, sensitive: Mapping[str, list[Row]], session: Session
 ) -> Iterator[tuple[str, Row]]:
     """Run each optional step whose precondition holds."""
-    read = {qi.column.name: sensitive[qi.step.name] for qi in reversed(plan.sensitive)}
+    read = {step.column.name: sensitive[step.step.name] for step in reversed(plan.sensitive)}
     for look in plan.looks:
         rows = read[look.column.name]
         if all(row["kanon_single_value_classes"] == row["kanon_classes"] for row in rows):

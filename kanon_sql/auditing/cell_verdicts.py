@@ -449,10 +449,10 @@ def refuse_no_figure(table: str, column: str, row: Row) -> None:
 
 def _label_warnings(table: PublishedCells, facts: Row, groupings: Sequence[Row]) -> Iterator[str]:
     """Warnings on labels that read like an undeclared total, and on declared ones in no row."""
-    for place, key in enumerate(table.dimensions, start=1):
+    for place, shown in enumerate(table.dimensions, start=1):
         if facts[f"kanon_like_total_{place}"]:
             yield (
-                f"{key.dimension.raw.name} has values that read like a total, and no total is "
+                f"{shown.dimension.raw.name} has values that read like a total, and no total is "
                 f"declared: {option('total_label')}. Without it they are taken for categories."
             )
     names, unused = [], []

@@ -87,7 +87,7 @@ def compile_contract(
             "a data contract holds rules for tables of records, and every table of the spec is "
             "published. Add the tables of records under tables."
         )
-    tables_rules, objects, files = [], {}, []
+    audited, objects, files = [], {}, []
     for place, table_spec in enumerate(spec.tables):
         with opened(table_spec, RunOptions(engine)) as hub:
             bound = open_table(spec, place, hub).bound
@@ -98,31 +98,31 @@ def compile_contract(
                 rules = _rules(bound, name, files[-1], hub, folder)
             except SpecError as error:
                 raise spec.with_location(error, place) from None
-            tables_rules.append(rules)
+            audited.append(rules)
             objects[name] = _object(table_spec, bound, rules, files[-1], folder)
             for other in bound.others:
                 name_in_contract = files[-1].name_of(other.spec.source)
-                if name_in_contract not in [rule.name for rule in tables_rules]:
+                if name_in_contract not in [table.name for table in audited]:
                     objects.setdefault(name_in_contract, _described(name_in_contract, other.table))
     notes = tuple(
-        f"{rule.name}: {', '.join(rule.alone)} {_LACK[len(rule.alone) > 1]}."
-        for rule in tables_rules
-        if rule.alone
+        f"{table.name}: {', '.join(table.alone)} {_LACK[len(table.alone) > 1]}."
+        for table in audited
+        if table.alone
     )
     if spec.published:
         names = ", ".join(table.name or str(table.source) for table in spec.published)
         notes += (f"{names}: left out, as a contract has no rules for published tables.",)
-    count = sum(len(rule.rules) for rule in tables_rules)
+    count = sum(len(table.rules) for table in audited)
     if into is not None:
         text = with_rules(
-            into, {rule.name: rule.rules for rule in tables_rules}, required_tables=list(objects)
+            into, {table.name: table.rules for table in audited}, required_tables=list(objects)
         )
         return CompiledContract(text.removesuffix("\n"), count, notes)
     contract = {
         "apiVersion": "v3.1.0",
         "kind": "DataContract",
-        "id": _slug("-".join(rule.name for rule in tables_rules)),
-        "name": ", ".join(rule.name for rule in tables_rules),
+        "id": _slug("-".join(table.name for table in audited)),
+        "name": ", ".join(table.name for table in audited),
         "version": "1.0.0",
         "status": "draft",
         "servers": [_one_server(files)],

@@ -165,8 +165,8 @@ def answer_events(bound: ResolvedQuestion, plan: EventPlan, session: Session) ->
     counts = event_counts(bound, plan, session)
     if counts.events is None:
         checks = [
-            CheckResult(item.check.model.name(), item.check.model.parameters, None, None)
-            for item in plan.checks
+            CheckResult(planned.check.model.name(), planned.check.model.parameters, None, None)
+            for planned in plan.checks
         ]
         return EventAnswers(0, 0, None, tuple(checks))
     expanded = to_expand(plan, session)
@@ -220,14 +220,14 @@ def to_expand(plan: EventPlan, session: Session) -> dict[int, int]:
     return {1: 0, 2: pairs, 3: pairs + round(row["kanon_ordered_triples"]) // 6}
 
 
-def attack(item: EventCheck, people: int, expanded: dict[int, int], session: Session) -> Attack:
+def attack(planned: EventCheck, people: int, expanded: dict[int, int], session: Session) -> Attack:
     """Attack everyone with every combination if these are few enough, otherwise draw."""
-    model = item.check.model
+    model = planned.check.model
     assert isinstance(model, KnownEvents)
     is_exact = model.m <= MOST_EXPANDED and (
         model.m == 1 or expanded[model.m] <= model.max_combinations
     )
-    statement = item.exact[0] if is_exact else item.drawn
+    statement = planned.exact[0] if is_exact else planned.drawn
     assert statement is not None
     rows = session.rows(statement)
     crowds = tuple((int(row["kanon_crowd"]), int(row["kanon_people"])) for row in rows)
@@ -243,20 +243,20 @@ def attack(item: EventCheck, people: int, expanded: dict[int, int], session: Ses
 
 
 def _judged(
-    item: EventCheck, people: int, expanded: dict[int, int], session: Session
+    planned: EventCheck, people: int, expanded: dict[int, int], session: Session
 ) -> CheckResult:
-    match item.check.model:
+    match planned.check.model:
         case KmAnonymity() as model:
-            return _km_anonymity(model, item, expanded, session)
+            return _km_anonymity(model, planned, expanded, session)
         case KnownEvents() as model:
-            return _known_events(model, item, attack(item, people, expanded, session))
-    raise AssertionError(f"nothing judges {item.check.model.name()}")
+            return _known_events(model, planned, attack(planned, people, expanded, session))
+    raise AssertionError(f"nothing judges {planned.check.model.name()}")
 
 
 # --- known events ---------------------------------------------------------------------------
 
 
-def _known_events(model: KnownEvents, item: EventCheck, outcome: Attack) -> CheckResult:
+def _known_events(model: KnownEvents, planned: EventCheck, outcome: Attack) -> CheckResult:
     holds, evidence = (
         _draw_verdict(model, outcome) if outcome.drawn else (_holds(model, outcome), "exact")
     )
@@ -265,7 +265,7 @@ def _known_events(model: KnownEvents, item: EventCheck, outcome: Attack) -> Chec
     return CheckResult(
         model=model.name(),
         parameters=model.parameters,
-        holds=holds if item.check.gates else None,
+        holds=holds if planned.check.gates else None,
         achieved=judged["share"],
         violating_people=outcome.below,
         details={
@@ -312,15 +312,15 @@ def _draw_verdict(model: KnownEvents, outcome: Attack) -> tuple[bool | None, str
 
 
 def _km_anonymity(
-    model: KmAnonymity, item: EventCheck, expanded: dict[int, int], session: Session
+    model: KmAnonymity, planned: EventCheck, expanded: dict[int, int], session: Session
 ) -> CheckResult:
     """Count combinations of each size, or of the smaller ones if all are too many."""
     most = max(m for m in range(1, model.m + 1) if m == 1 or expanded[m] <= model.max_combinations)
     complete = most == model.m
-    rows = session.rows(item.exact[most - 1])
+    rows = session.rows(planned.exact[most - 1])
     counted = [row for row in rows if row["kanon_combinations"]]
     violating = sum(round(row["kanon_violating"]) for row in rows) if model.k else None
-    if not complete and not violating and item.check.requested:
+    if not complete and not violating and planned.check.requested:
         raise InputError(
             f"m = {most + 1} has {expanded[most + 1]:,} combinations to count: raise "
             f"max_combinations, ask m = {most}, or coarsen the events."

@@ -207,7 +207,7 @@ def _constant_warning(look: SpellingLook, answers: Answers) -> Iterator[str]:
 
 def _sham_diversity(look: SpellingLook, plan: Plan, answers: Answers) -> Iterator[str]:
     name = look.column.name
-    read = next(qi for qi in plan.sensitive if qi.column.name == name)
+    read = next(step for step in plan.sensitive if step.column.name == name)
     sizes = answers.sensitive[read.step.name]
     by_null = 0 if plan.bound.unknown else total(sizes, "kanon_diverse_by_null_classes")
     if by_null:

@@ -29,13 +29,13 @@ _NAMES = {
 def exact_figures(table: TableResult, min_cell: int) -> dict[str, int]:
     """The counts that the guard compares between nested sets of quasi-identifiers; those of a check
     by its model and parameters."""
-    small = [bucket for bucket in table.histogram if bucket.size < min_cell]
+    small = [bin for bin in table.histogram if bin.size < min_cell]
     figures: dict[str, int | None] = {
         "records": table.summary.records,
         "people": table.summary.people,
         "uniques": table.summary.uniques,
-        "small": sum(bucket.records for bucket in small),
-        "small_people": sum(bucket.people or 0 for bucket in small),
+        "small": sum(bin.records for bin in small),
+        "small_people": sum(bin.people or 0 for bin in small),
     }
     for check in table.checks:
         key = f"{check.model} {json.dumps(plain_json(check.parameters), sort_keys=True)}"
@@ -120,9 +120,9 @@ class ShownFigures:
         joined: list[list[HistogramBin]] = [[]]
         for start, end in zip(_SIZES, (*_SIZES[1:], None), strict=True):
             inside = [
-                bucket
-                for bucket in self.table.histogram
-                if start <= bucket.size and (end is None or bucket.size < end)
+                bin
+                for bin in self.table.histogram
+                if start <= bin.size and (end is None or bin.size < end)
             ]
             joined[-1] += inside
             if self._is_large(joined[-1]):
@@ -231,7 +231,7 @@ def _two_digits(value: float | None) -> float | str | None:
 
 
 def _total(bins: list[HistogramBin], column: str) -> int:
-    return sum(getattr(bucket, column) or 0 for bucket in bins)
+    return sum(getattr(bin, column) or 0 for bin in bins)
 
 
 def _size_label(bins: list[HistogramBin]) -> str:

@@ -409,7 +409,7 @@ def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:
 
 def _bind_other(other: OtherTable, roles: Roles, facts: DataFacts) -> OtherTable:
     generalised = tuple(_other_levels(other, roles, facts))
-    columns = {qi.raw.alias: qi.column for qi in generalised}
+    columns = {column.raw.alias: column.column for column in generalised}
     return replace(
         other,
         quasi_identifiers=tuple(

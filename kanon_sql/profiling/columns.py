@@ -348,10 +348,10 @@ def ranked(
     columns = tuple(columns)
     added = dict(_added(combinations, places, _tried(columns, combinations, places)))
     return tuple(
-        replace(qi, rank=added[qi.column][0], adds=added[qi.column][1])
-        if qi.column in added
-        else qi
-        for qi in columns
+        replace(candidate, rank=added[candidate.column][0], adds=added[candidate.column][1])
+        if candidate.column in added
+        else candidate
+        for candidate in columns
     )
 
 
@@ -360,7 +360,7 @@ def _tried(
 ) -> list[int]:
     """The candidates of which every set is tried: in turn the one with most values and the one
     that separates most pairs of records."""
-    by_name = {qi.column: qi for qi in columns}
+    by_name = {candidate.column: candidate for candidate in columns}
     profile_at = {at: by_name[combinations.columns[at - 1].name] for at in places}
     by_values = sorted(places, key=lambda at: -(profile_at[at].distinct or 0))
     by_pairs = sorted(places, key=lambda at: -(profile_at[at].separation or 0))

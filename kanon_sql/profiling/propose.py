@@ -401,7 +401,7 @@ def _columns(profile: OpenProfile, counted: RecordCounts) -> list[ProposedColumn
     ranked = sorted(
         (column for column in profile.columns if column.rank), key=lambda at: at.rank or 0
     )
-    most = [qi.column for qi in ranked[:BEST_OF]]
+    most = [candidate.column for candidate in ranked[:BEST_OF]]
     proposed = [
         (column.rank or math.inf, _proposed(column, looked_at[column.column], counted, most))
         for column in profile.columns

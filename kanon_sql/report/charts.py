@@ -37,12 +37,12 @@ def class_sizes(bins: Sequence[Bin], members: str, k: int | None) -> Chart:
     side = {True: f"below the required k of {k}", False: f"{k} or more"}
     values = [
         {
-            "size": bucket.label,
-            members: bucket.count,
-            "share": bucket.fraction,
-            "k": "no k required" if k is None else side[bucket.small],
+            "size": bin.label,
+            members: bin.count,
+            "share": bin.fraction,
+            "k": "no k required" if k is None else side[bin.small],
         }
-        for bucket in bins
+        for bin in bins
     ]
     colour = {"value": _BLUE} if k is None else _series("k", [side[True], side[False]], _RED, _BLUE)
     return _chart(

@@ -77,7 +77,7 @@ def _texts(block: Block) -> Iterator[str]:
             if below:
                 yield escaped(below)
         case Bars(_, header, bins):
-            counts = ([bucket.label, numbers.number(bucket.count), bucket.share] for bucket in bins)
+            counts = ([bin.label, numbers.number(bin.count), bin.share] for bin in bins)
             yield _table(header, counts, words=0)
         case Values(warning, lists):
             yield f"> **{escaped(warning)}**"

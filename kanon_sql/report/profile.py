@@ -316,13 +316,13 @@ def _added_grid(
     heads = ("newly unique", "share", "distinction", "separation")
     rows = [
         named_row(
-            printable(qi.column),
-            number(qi.adds or 0),
-            short_share(qi.adds or 0, table.summary.members or 0),
-            short_percent(qi.distinction),
-            short_percent(qi.separation),
+            printable(candidate.column),
+            number(candidate.adds or 0),
+            short_share(candidate.adds or 0, table.summary.members or 0),
+            short_percent(candidate.distinction),
+            short_percent(candidate.separation),
         )
-        for qi in columns
+        for candidate in columns
     ]
     return Grid(title, named_row("column", *heads), rows, below, spacious=True)
 
@@ -363,7 +363,7 @@ def _in_words(table: TableProfile, ranked: Sequence[ColumnProfile]) -> Iterator[
     first = ranked[:BEST_OF]
     unique = sum(column.adds or 0 for column in first)
     if len(first) > 1 and len(ranked) > len(first):
-        yield (f"By {listed([qi.column for qi in first])} together {_unique(unique, table)}.")
+        yield (f"By {listed([added.column for added in first])} together {_unique(unique, table)}.")
     in_all = table.together
     if in_all is not None and len(in_all.columns) > 1:
         candidates = len(in_all.columns)

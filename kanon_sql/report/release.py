@@ -81,29 +81,27 @@ def _opening(result: ReleaseFindings, checks: Iterable[Verdict]) -> Iterator[Blo
     yield Prose([verdict], "strong")
     yield Verdicts(list(checks))
     yield from audit.warnings(table)
-    anonymization = result.anonymization
-    course = search_course(anonymization)
+    release = result.anonymization
+    course = search_course(release)
     yield Prose([*_cost(result), *([course] if course else []), *further])
-    if anonymization.compared:
-        yield comparison_of_algorithms(anonymization)
+    if release.compared:
+        yield comparison_of_algorithms(release)
     if advice := [*algorithm_hint(result), *finer_levels(result)]:
         yield Prose(advice)
 
 
 def _cost(result: ReleaseFindings) -> Iterator[str]:
     """The records and classes released, and the information lost."""
-    anonymization, [table] = result.anonymization, result.tables
-    if anonymization.reached_top:
+    release, [table] = result.anonymization, result.tables
+    if release.reached_top:
         return
-    released, records_before = table.summary.records or 0, anonymization.before.summary.records or 0
-    treatment = "kept as *" if anonymization.suppressed_as == "star" else "suppressed"
-    suppressed = (
-        f", {number(anonymization.suppressed)} {treatment}" if anonymization.suppressed else ""
-    )
+    released, records_before = table.summary.records or 0, release.before.summary.records or 0
+    treatment = "kept as *" if release.suppressed_as == "star" else "suppressed"
+    suppressed = f", {number(release.suppressed)} {treatment}" if release.suppressed else ""
     lost = (
         ""
-        if anonymization.metrics.loss is None
-        else f"; {percent(anonymization.metrics.loss)} information lost"
+        if release.metrics.loss is None
+        else f"; {percent(release.metrics.loss)} information lost"
     )
     yield (
         f"{number(released)} of {counted(records_before, 'record')} released in "
@@ -113,12 +111,12 @@ def _cost(result: ReleaseFindings) -> Iterator[str]:
 
 def algorithm_hint(result: ReleaseFindings) -> Iterator[str]:
     """A hint at the other algorithms, after Datafly."""
-    anonymization = result.anonymization
+    release = result.anonymization
     if (
-        anonymization.algorithm == "datafly"
-        and anonymization.steps
-        and not anonymization.reached_top
-        and not anonymization.compared
+        release.algorithm == "datafly"
+        and release.steps
+        and not release.reached_top
+        and not release.compared
     ):
         yield "Less is lost by optimal (one level a column) and local (several): --compare."
 
@@ -253,64 +251,62 @@ def outcome(result: ReleaseFindings) -> list[str]:
     return [tables.outcome(table), *(written or [writing_hint])]
 
 
-def _star_class(anonymization: Anonymization, table: TableResult) -> Iterator[str]:
+def _star_class(release: Anonymization, table: TableResult) -> Iterator[str]:
     """Why a class of suppressed records may be the one that fails."""
-    if anonymization.suppressed_as == "star" and anonymization.suppressed:
-        too_few = (
-            anonymization.suppressed == table.summary.k and anonymization.algorithm == "datafly"
-        )
+    if release.suppressed_as == "star" and release.suppressed:
+        too_few = release.suppressed == table.summary.k and release.algorithm == "datafly"
         by_step_4 = (
             ", or let --max-suppressed be k or more, so that step 4 suppresses enough"
             if too_few
             else ""
         )
         yield (
-            f"The {counted(anonymization.suppressed, 'suppressed record')} are a class of their "
+            f"The {counted(release.suppressed, 'suppressed record')} are a class of their "
             f"own, all *. Leave them out (--suppressed remove){by_step_4}."
         )
 
 
 def _why_infeasible(result: ReleaseFindings) -> list[str]:
     """Why no levels satisfy the checks, and the remedies."""
-    anonymization, k, [table] = result.anonymization, sole_required_k(result), result.tables
-    if table.summary.classes == 1 and anonymization.records_violating in (0, table.summary.records):
+    release, k, [table] = result.anonymization, sole_required_k(result), result.tables
+    if table.summary.classes == 1 and release.records_violating in (0, table.summary.records):
         return [
             "With every quasi-identifier at its coarsest level all records are one class, which "
             "fails too, so no coarser level can help. Nothing is written.",
-            *_limit_by_earlier_release(anonymization, table),
-            *_nearest_levels(anonymization, of=table.summary.records),
+            *_limit_by_earlier_release(release, table),
+            *_nearest_levels(release, of=table.summary.records),
             "What would help: require less, or release more records.",
         ]
     classes = "violating classes" if k is None else f"classes below {number(k)}"
-    many, at_most = anonymization.records_violating, anonymization.max_suppressed
+    many, at_most = release.records_violating, release.max_suppressed
     obstacle = (
         f"{counted(many, 'record')} still {'lies' if many == 1 else 'lie'} in {classes}, where "
         f"{number(at_most)} may be suppressed"
     )
     fewer = "allow more with --max-suppressed"
-    if anonymization.suppressed_as == "star" and 0 < many <= at_most:
+    if release.suppressed_as == "star" and 0 < many <= at_most:
         obstacle += ": with * in every quasi-identifier they would be a class that fails as well"
         fewer = "have them removed (--suppressed remove)"
     elif many <= at_most:
         obstacle = "a requirement on all classes together still fails"
-    if anonymization.algorithm == "levels":
+    if release.algorithm == "levels":
         return [
             f"At these levels {obstacle}. Nothing is written.",
             f"What would help: {fewer}, higher levels, or a search for them (without --level).",
         ]
     return [
         f"Every quasi-identifier is at its coarsest level, and {obstacle}. Nothing is written.",
-        *_nearest_levels(anonymization),
-        *_limit_by_earlier_release(anonymization, table),
-        f"What would help: {fewer}, {_columns_to_coarsen(anonymization)}, or leave out a "
+        *_nearest_levels(release),
+        *_limit_by_earlier_release(release, table),
+        f"What would help: {fewer}, {_columns_to_coarsen(release)}, or leave out a "
         "quasi-identifier that nobody could know.",
     ]
 
 
-def _nearest_levels(anonymization: Anonymization, of: int | None = None) -> Iterator[str]:
+def _nearest_levels(release: Anonymization, of: int | None = None) -> Iterator[str]:
     """The levels with the fewest violating records, where no levels satisfy; none if these are all
     the records `of` the table."""
-    nearest = anonymization.nearest
+    nearest = release.nearest
     if nearest is None or nearest.records_violating == of:
         return
     levels = ", ".join(
@@ -323,9 +319,9 @@ def _nearest_levels(anonymization: Anonymization, of: int | None = None) -> Iter
     yield f"The nearest levels are {levels}: {there} in violating classes there{left_out}."
 
 
-def _limit_by_earlier_release(anonymization: Anonymization, table: TableResult) -> Iterator[str]:
+def _limit_by_earlier_release(release: Anonymization, table: TableResult) -> Iterator[str]:
     """Why no coarser level can help, where all records of this release are alike."""
-    if any(many > 1 for many in anonymization.values_at_top.values()):
+    if any(many > 1 for many in release.values_at_top.values()):
         return
     for check in table.checks:
         if check.model == "composed_k_anonymity" and check.holds is False:
@@ -336,11 +332,11 @@ def _limit_by_earlier_release(anonymization: Anonymization, table: TableResult) 
             )
 
 
-def _columns_to_coarsen(anonymization: Anonymization) -> str:
+def _columns_to_coarsen(release: Anonymization) -> str:
     """The quasi-identifiers that still distinguish records, and how to generalise them further."""
     distinguishing = [
         f"{printable(name)} ({counted(many, 'value')} left)"
-        for name, many in anonymization.values_at_top.items()
+        for name, many in release.values_at_top.items()
         if many > 1
     ]
     if not distinguishing:
@@ -389,22 +385,22 @@ _UNINFORMATIVE_GAP = 0.5
 """Gap above which the bound is reported as not informative."""
 
 
-def search_outcome(anonymization: Anonymization) -> str:
+def search_outcome(release: Anonymization) -> str:
     """The rank of the chosen levels among all, with its proof, as the heading of the steps."""
-    if anonymization.algorithm == "levels":
+    if release.algorithm == "levels":
         return "At the levels that were given:"
-    end = "At the top:" if anonymization.reached_top else "At the end:"
-    course = search_course(anonymization)
+    end = "At the top:" if release.reached_top else "At the end:"
+    course = search_course(release)
     return f"{course or 'Of all levels that meet the checks, these lose least.'} {end}"
 
 
-def search_course(anonymization: Anonymization) -> str | None:
+def search_course(release: Anonymization) -> str | None:
     """The course of an optimal search and what it proves; None for other algorithms."""
-    search, metric = anonymization.search, anonymization.metric
+    search, metric = release.search, release.metric
     if search is None or metric is None:
         return None
     choices = counted(search.nodes, "choice")
-    if anonymization.reached_top:
+    if release.reached_top:
         if search.nodes == 1:
             return "The only choice of levels doesn't meet the required checks."
         return f"None of the {choices} of levels meets the required checks."
@@ -467,39 +463,35 @@ _OF_A_FILE = re.compile(r"^(column (?:\d+(?= of )|.+(?= of \S+$))).*")
 
 def grids(result: ReleaseFindings) -> Iterator[Grid]:
     """The tables on how the release was made, and its cost."""
-    anonymization = result.anonymization
+    release = result.anonymization
     yield _steps(result)
     yield _before_and_after(result)
-    yield (
-        _by_attribute(result)
-        if anonymization.recoded is None
-        else _by_level(result, anonymization.recoded)
-    )
-    if anonymization.minimal_nodes is not None:
-        yield minimal_nodes(anonymization.minimal_nodes)
-    if anonymization.associations:
-        yield associations(anonymization)
+    yield (_by_attribute(result) if release.recoded is None else _by_level(result, release.recoded))
+    if release.minimal_nodes is not None:
+        yield minimal_nodes(release.minimal_nodes)
+    if release.associations:
+        yield associations(release)
 
 
 def _steps(result: ReleaseFindings) -> Grid:
-    anonymization = result.anonymization
-    records_before = anonymization.before.summary.records or 0
+    release = result.anonymization
+    records_before = release.before.summary.records or 0
     k = sole_required_k(result)
     violating = "violating\nclasses" if k is None else f"classes\nbelow{KEPT_TOGETHER}{number(k)}"
     steps = (
         step_row(step, place, step.to_level - 1, records_before)
-        for place, step in enumerate(anonymization.steps, start=1)
+        for place, step in enumerate(release.steps, start=1)
     )
-    idle = anonymization.algorithm == "datafly" and not anonymization.steps
+    idle = release.algorithm == "datafly" and not release.steps
     grid = Grid(
-        sentence("nothing_to_do") if idle else _title_of_steps(anonymization),
+        sentence("nothing_to_do") if idle else _title_of_steps(release),
         GridRow(
             ("step", "attribute", "level", ""), ("values", f"records in\n{violating}", "share")
         ),
         (*steps, *_ends(result)),
         below=_step_4(result) or "",
     )
-    return grid if anonymization.steps else _without_steps(grid)
+    return grid if release.steps else _without_steps(grid)
 
 
 def _without_steps(grid: Grid) -> Grid:
@@ -508,17 +500,13 @@ def _without_steps(grid: Grid) -> Grid:
     return grid._replace(header=named_row("", *grid.header.figures[1:]), rows=tuple(ends))
 
 
-def _title_of_steps(anonymization: Anonymization) -> str:
-    if anonymization.recoded is not None:
+def _title_of_steps(release: Anonymization) -> str:
+    if release.recoded is not None:
         return sentence("by_local_recoding")
-    return (
-        sentence("by_datafly")
-        if anonymization.algorithm == "datafly"
-        else search_outcome(anonymization)
-    )
+    return sentence("by_datafly") if release.algorithm == "datafly" else search_outcome(release)
 
 
-def comparison_of_algorithms(anonymization: Anonymization) -> Grid:
+def comparison_of_algorithms(release: Anonymization) -> Grid:
     """The loss of a release by each algorithm."""
     return Grid(
         "The same question to each algorithm:",
@@ -533,7 +521,7 @@ def comparison_of_algorithms(anonymization: Anonymization) -> Grid:
                     tenths(comparison.seconds or None),
                 ),
             )
-            for comparison in anonymization.compared
+            for comparison in release.compared
         ),
     )
 
@@ -557,27 +545,27 @@ def step_row(step: GeneralizationStep, place: int, from_level: int, total: int =
 
 def _ends(result: ReleaseFindings) -> Iterator[GridRow]:
     """The closing rows: records violating and suppressed after the last step."""
-    anonymization = result.anonymization
-    records_before = anonymization.before.summary.records or 0
-    as_star = " as *" if anonymization.suppressed_as == "star" else ""
+    release = result.anonymization
+    records_before = release.before.summary.records or 0
+    as_star = " as *" if release.suppressed_as == "star" else ""
     for words, records in (
         (
-            "before the first split" if anonymization.recoded else "at the end",
-            anonymization.records_violating,
+            "before the first split" if release.recoded else "at the end",
+            release.records_violating,
         ),
         (
-            f"suppressed{as_star} (at most {number(anonymization.max_suppressed)} allowed)",
-            anonymization.suppressed,
+            f"suppressed{as_star} (at most {number(release.max_suppressed)} allowed)",
+            release.suppressed,
         ),
-        ("in step 4", anonymization.step4),
+        ("in step 4", release.step4),
     ):
         if records or words != "in step 4":
             yield GridRow(("", words), ("", number(records), short_share(records, records_before)))
 
 
 def _before_and_after(result: ReleaseFindings) -> Grid:
-    anonymization, [table] = result.anonymization, result.tables
-    before, after = anonymization.before.summary, table.summary
+    release, [table] = result.anonymization, result.tables
+    before, after = release.before.summary, table.summary
     average = before.records / before.classes if before.records and before.classes else None
     return Grid(
         "",
@@ -588,65 +576,63 @@ def _before_and_after(result: ReleaseFindings) -> Grid:
             named_row(
                 "before",
                 *map(number_or_none, (before.records, before.classes, before.k)),
-                short_percent(None if anonymization.metrics.loss is None else 0),
-                short_percent(None if anonymization.metrics.precision is None else 1),
+                short_percent(None if release.metrics.loss is None else 0),
+                short_percent(None if release.metrics.precision is None else 1),
                 tenths(average),
             ),
             named_row(
                 "after",
                 *map(number_or_none, (after.records, after.classes, after.k)),
-                short_percent(anonymization.metrics.loss),
-                short_percent(anonymization.metrics.precision),
-                tenths(anonymization.metrics.average_class_size),
+                short_percent(release.metrics.loss),
+                short_percent(release.metrics.precision),
+                tenths(release.metrics.average_class_size),
             ),
         ),
     )
 
 
 def _by_attribute(result: ReleaseFindings) -> Grid:
-    anonymization = result.anonymization
+    release = result.anonymization
     return Grid(
         "What became of each quasi-identifier, and what it lost:",
         GridRow(("quasi-identifier", "level", ""), ("lost",)),
         tuple(
             GridRow(
-                (printable(name), f"{level:>5}", printable(anonymization.labels[name])),
-                (short_percent(anonymization.metrics.loss_by_quasi_identifier.get(name)),),
+                (printable(name), f"{level:>5}", printable(release.labels[name])),
+                (short_percent(release.metrics.loss_by_quasi_identifier.get(name)),),
             )
-            for name, level in (anonymization.levels or {}).items()
+            for name, level in (release.levels or {}).items()
         ),
     )
 
 
 def _by_level(result: ReleaseFindings, recoded: Recoded) -> Grid:
-    anonymization = result.anonymization
+    release = result.anonymization
     return Grid(
         "The tops, and what each quasi-identifier would lose at its own:"
-        if anonymization.reached_top
+        if release.reached_top
         else f"Which level the records show, after {counted(recoded.rounds, 'round')}, and what "
         "each quasi-identifier lost:",
         GridRow(("quasi-identifier", "level", ""), ("records", "share", "lost")),
         tuple(
             row
             for name, reached in recoded.levels_by_records.items()
-            for row in _levels_of(
-                name, reached, recoded.labels_of_levels[name], anonymization.metrics
-            )
+            for row in _levels_of(name, reached, recoded.labels_of_levels[name], release.metrics)
         ),
-        below=" ".join(_other_levels(recoded, anonymization)),
+        below=" ".join(_other_levels(recoded, release)),
     )
 
 
-def _other_levels(recoded: Recoded, anonymization: Anonymization) -> Iterator[str]:
+def _other_levels(recoded: Recoded, release: Anonymization) -> Iterator[str]:
     """The loss of full-domain levels for comparison, and a note on mixed levels."""
     other = recoded.one_level_for_all
-    if other is not None and other.metrics.loss is not None and not anonymization.reached_top:
+    if other is not None and other.metrics.loss is not None and not release.reached_top:
         suppressed = f" and suppress {counted(other.suppressed, 'record')}" * (other.suppressed > 0)
         yield (
             f"One level for each column would lose {short_percent(other.metrics.loss)} at least"
             f"{suppressed}, with {counted(other.classes, 'class')} (--algorithm optimal)."
         )
-    elif other is None and not anonymization.reached_top and anonymization.metrics.loss is not None:
+    elif other is None and not release.reached_top and release.metrics.loss is not None:
         yield "--algorithm optimal finds what one level for each column would lose."
     if any(len(level) > 1 for level in recoded.levels_by_records.values()):
         yield sentence("mixed_levels")
@@ -676,7 +662,7 @@ def _bar(count: int, total: int) -> str:
     return ("█" * round(_LONGEST_BAR * count / total) or "▏") if total else ""
 
 
-def associations(anonymization: Anonymization) -> Grid:
+def associations(release: Anonymization) -> Grid:
     """Cramér's V of each quasi-identifier with each sensitive attribute, before and after."""
     return Grid(
         "Association with a sensitive attribute (Cramér's V, from 0 to 1):",
@@ -686,21 +672,19 @@ def associations(anonymization: Anonymization) -> Grid:
                 (printable(association.quasi_identifier), printable(association.sensitive)),
                 (_hundredths(association.before), _hundredths(association.after)),
             )
-            for association in anonymization.associations
+            for association in release.associations
         ),
     )
 
 
 def _step_4(result: ReleaseFindings) -> str | None:
     """A sentence on step 4 of Datafly, if it suppressed anything."""
-    anonymization = result.anonymization
-    if not anonymization.step4:
+    release = result.anonymization
+    if not release.step4:
         return None
-    past = (
-        ", even past the limit" if anonymization.suppressed > anonymization.max_suppressed else ""
-    )
+    past = ", even past the limit" if release.suppressed > release.max_suppressed else ""
     return (
-        f"Step 4 suppressed {counted(anonymization.step4, 'record')} more{past}, because fewer "
+        f"Step 4 suppressed {counted(release.step4, 'record')} more{past}, because fewer "
         "than k suppressed records could be told apart."
     )
 

@@ -348,23 +348,23 @@ def _verdicts(verdicts: Verdicts, width: int) -> Iterator[Line]:
 def _bars(bars: Bars, width: int) -> Iterator[Line]:
     """One line per bin: label, bar, count, share."""
     bins = bars.bins
-    labels = max(7, *(len(bucket.label) for bucket in bins))
-    counts = max(len(numbers.number(bucket.count)) for bucket in bins)
-    shares = max(len(bucket.share) for bucket in bins)
-    notes = max(len(bucket.note) for bucket in bins)
+    labels = max(7, *(len(bin.label) for bin in bins))
+    counts = max(len(numbers.number(bin.count)) for bin in bins)
+    shares = max(len(bin.share) for bin in bins)
+    notes = max(len(bin.note) for bin in bins)
     room = width - len(INDENT) - labels - 2 - 3 - counts - 3 - shares - (3 + notes if notes else 0)
     longest = max(8, min(_WIDEST_BAR, room))
-    most = max(bucket.fraction for bucket in bins)
+    most = max(bin.fraction for bin in bins)
     yield (StyledText(f"{INDENT}{bars.title}"),)
-    for bucket in bins:
-        figures = f"   {numbers.number(bucket.count):>{counts}}   {bucket.share:>{shares}}"
+    for bin in bins:
+        figures = f"   {numbers.number(bin.count):>{counts}}   {bin.share:>{shares}}"
         yield (
-            StyledText(f"{INDENT}{bucket.label:>{labels}}  "),
+            StyledText(f"{INDENT}{bin.label:>{labels}}  "),
             StyledText(
-                f"{numbers.bar(bucket.fraction / most, longest):<{longest}}",
-                "red" if bucket.small else "cyan",
+                f"{numbers.bar(bin.fraction / most, longest):<{longest}}",
+                "red" if bin.small else "cyan",
             ),
-            StyledText(f"{figures}   {bucket.note}" if bucket.note else figures),
+            StyledText(f"{figures}   {bin.note}" if bin.note else figures),
         )
 
 

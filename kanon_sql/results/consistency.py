@@ -123,12 +123,9 @@ def release_faults(anonymization: Anonymization, table: TableResult) -> Iterator
         for name in ("k", "classes"):
             if getattr(anonymization, name) != getattr(table.summary, name):
                 yield name, f"summary.{name} of the release"
-    records_before, records_after = anonymization.before.summary.records, table.summary.records
+    old, new = anonymization.before.summary.records, table.summary.records
     removed = anonymization.suppressed if anonymization.suppressed_as == "remove" else 0
-    if (
-        None not in (records_before, records_after)
-        and records_before != (records_after or 0) + removed
-    ):
+    if None not in (old, new) and old != (new or 0) + removed:
         yield "suppressed", "the records before and after"
     before = TableResult("", "", "measured", (), summary=anonymization.before.summary)
     for place, check in enumerate(anonymization.before.checks):
@@ -144,8 +141,7 @@ def _counted(table: TableResult) -> list[tuple[int, int]] | None:
     if not table.histogram or (table.entity and any(b.people is None for b in table.histogram)):
         return None
     return [
-        (bucket.size, bucket.records if bucket.people is None else bucket.people)
-        for bucket in table.histogram
+        (bin.size, bin.records if bin.people is None else bin.people) for bin in table.histogram
     ]
 
 
@@ -154,16 +150,16 @@ def _summary_by_sizes(table: TableResult) -> dict[str, Any]:
     counted = _counted(table)
     if counted is None:
         return {}
-    classes = sum(bucket.classes for bucket in table.histogram)
-    sizes = [bucket.size for bucket in table.histogram]
+    classes = sum(bin.classes for bin in table.histogram)
+    sizes = [bin.size for bin in table.histogram]
     return {
-        "records": sum(bucket.records for bucket in table.histogram),
+        "records": sum(bin.records for bin in table.histogram),
         **({"people": sum(count for _, count in counted)} if table.entity else {}),
         "classes": classes,
         "k": min(sizes),
         "largest_class": max(sizes),
         "uniques": sum(count for size, count in counted if size == 1),
-        "average_class_size": sum(bucket.size * bucket.classes for bucket in table.histogram)
+        "average_class_size": sum(bin.size * bin.classes for bin in table.histogram)
         / max(classes, 1),
     }
 
@@ -172,18 +168,13 @@ def _sizes(table: TableResult) -> Iterator[Fault]:
     """Each bin of the histogram that no classes can have; each summary of more than all records."""
     counts_records = table.nulls == "value" and not table.entity
     last = 0
-    for place, bucket in enumerate(table.histogram):
-        members = bucket.size * bucket.classes
-        people = bucket.people or 0
-        fits = bucket.records == members if counts_records else bucket.records >= bucket.classes
-        if (
-            bucket.size <= last
-            or not bucket.classes
-            or not fits
-            or (table.entity and people > members)
-        ):
+    for place, bin in enumerate(table.histogram):
+        members = bin.size * bin.classes
+        people = bin.people or 0
+        fits = bin.records == members if counts_records else bin.records >= bin.classes
+        if bin.size <= last or not bin.classes or not fits or (table.entity and people > members):
             yield f"histogram[{place}]", "its own size, classes and records"
-        last = bucket.size
+        last = bin.size
     for name in ("records_with_null_qi", "suppressed"):
         if (getattr(table.summary, name) or 0) > (table.summary.records or 0):
             yield f"summary.{name}", "summary.records"
@@ -382,9 +373,9 @@ def _figures_by_table(
     required = check.details.get(computed) if computed else model.violating_below
     is_by_size = model.answered_by in ("sizes", "estimate")
     if is_by_size and required is not None and check.holds is not None:
-        small = [bucket for bucket in table.histogram if bucket.size < required]
-        yield "violating_classes", sum(bucket.classes for bucket in small)
-        yield "violating_records", sum(bucket.records for bucket in small)
+        small = [bin for bin in table.histogram if bin.size < required]
+        yield "violating_classes", sum(bin.classes for bin in small)
+        yield "violating_records", sum(bin.records for bin in small)
         if table.entity:
             yield "violating_people", sum(count for size, count in counted if size < required)
 

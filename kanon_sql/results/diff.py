@@ -154,12 +154,8 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
         of = _denominators(name, before, after, sizes) if sizes else None
         in_records = _IN_RECORDS.get(_counted(name, after), "")
         # In composition, people violate and no records, so their count is decisive.
-        member_figures = (
-            (in_records, "violating_people") if name == "violating_classes" else (in_records,)
-        )
-        is_complete = any(
-            None not in (then.get(figure), now.get(figure)) for figure in member_figures
-        )
+        members = (in_records, "violating_people") if name == "violating_classes" else (in_records,)
+        is_complete = any(None not in (then.get(key), now.get(key)) for key in members)
         if of and not is_complete and in_records and then.get(name) and now.get(name):
             # The number of records is unknown.
             is_same = then[name] == now[name]
@@ -204,7 +200,7 @@ def counted_as(check: CheckResult) -> tuple[bool, int]:
     (True, 0)
     """
     sizes = check.details.get("by_size", ())
-    counted = sum(size["combinations"] is not None for size in sizes)
+    counted = sum(row["combinations"] is not None for row in sizes)
     return bool(check.details.get("drawn")), counted
 
 
@@ -212,7 +208,7 @@ def totals(size_field: str | None, sizes: Sizes) -> tuple[int, int] | None:
     """The denominators in both tables; None unless both are known."""
     if size_field is None:
         return None
-    then, now = (getattr(size, size_field) for size in sizes)
+    then, now = (getattr(summary, size_field) for summary in sizes)
     return (then, now) if then and now else None
 
 
@@ -769,7 +765,7 @@ def _summary(
 ) -> Iterator[Figure]:
     if isinstance(old, CellsResult) and isinstance(new, CellsResult):
         for field in fields(new.cells):
-            then, now = (getattr(old.cells, field.name), getattr(new.cells, field.name))
+            then, now = getattr(old.cells, field.name), getattr(new.cells, field.name)
             if (then, now) != (None, None):
                 yield figure(field.name, then, now, None)
         return

@@ -347,21 +347,19 @@ def _findings(document: JsonValue) -> AuditFindings:
     if "anonymization" not in document.value:
         return audit
     stored = document.part("anonymization")
-    anonymization = stored.read(Anonymization)
+    release = stored.read(Anonymization)
     before = stored.part("before").part("checks")
-    anonymization = replace(
-        anonymization,
-        before=replace(
-            anonymization.before, checks=tuple(_checks(before, anonymization.before.checks))
-        ),
+    release = replace(
+        release,
+        before=replace(release.before, checks=tuple(_checks(before, release.before.checks))),
         # The views in the JSON are for display and never executed.
         views=(),
-        views_without_values=anonymization.views,
+        views_without_values=release.views,
         recoded=stored.read(Recoded) if "levels_by_records" in stored.value else None,
     )
-    _refuse_contradictions(stored, release_faults(anonymization, audit.tables[0]))
+    _refuse_contradictions(stored, release_faults(release, audit.tables[0]))
     metadata = {key: getattr(audit, key) for key in _METADATA}
-    return ReleaseFindings(audit.tables, audit.version, anonymization, **metadata)
+    return ReleaseFindings(audit.tables, audit.version, release, **metadata)
 
 
 @dataclass(frozen=True)

@@ -202,10 +202,10 @@ def members_by_size(histogram: Iterable[HistogramBin], entity: str | None) -> li
     """Each size of a class with the people of its bin, or the records without an entity. Older
     versions stored no people, so that a person counts in each class."""
     return [
-        (bucket.size, bucket.records)
+        (bin.size, bin.records)
         if not entity
-        else (bucket.size, bucket.size * bucket.classes if bucket.people is None else bucket.people)
-        for bucket in histogram
+        else (bin.size, bin.size * bin.classes if bin.people is None else bin.people)
+        for bin in histogram
     ]
 
 

@@ -30,28 +30,28 @@ def losses(signed: Signed) -> Iterator[Block]:
     External readers get no figure that reveals the number of few suppressed records, no
     distribution, and nothing at all where a threshold is confidential.
     """
-    anonymization = signed.anonymization
-    if anonymization is None or anonymization.reached_top or not signed.answered:
+    release = signed.anonymization
+    if release is None or release.reached_top or not signed.answered:
         return
     if any(map(signed.withholds, signed.answered)):
         return
-    is_hidden = signed.is_small(anonymization.suppressed)
+    is_hidden = signed.is_small(release.suppressed)
     if not is_hidden:
-        yield Facts([*_metric_facts(anonymization)])
+        yield Facts([*_metric_facts(release)])
         yield Prose(
             [sentence("meaning_of_losses"), *([sentence("other_k")] if signed.costs else [])]
         )
-    yield _by_column(anonymization, signed, is_hidden=is_hidden)
+    yield _by_column(release, signed, is_hidden=is_hidden)
     if signed.is_external:
         return
-    if anonymization.associations:
-        yield associations(anonymization)
-    if anonymization.distributions:
-        yield _distributions(anonymization.distributions, anonymization, signed)
+    if release.associations:
+        yield associations(release)
+    if release.distributions:
+        yield _distributions(release.distributions, release, signed)
 
 
-def _metric_facts(anonymization: Anonymization) -> Iterator[tuple[str, str]]:
-    metrics = anonymization.metrics.to_dict()
+def _metric_facts(release: Anonymization) -> Iterator[tuple[str, str]]:
+    metrics = release.metrics.to_dict()
     for name in _METRICS:
         value = metrics[name]
         if value is not None:
@@ -59,11 +59,11 @@ def _metric_facts(anonymization: Anonymization) -> Iterator[tuple[str, str]]:
             yield "Information lost" if name == "loss" else METRICS[name].title, words
 
 
-def _by_column(anonymization: Anonymization, signed: Signed, *, is_hidden: bool) -> Grid:
+def _by_column(release: Anonymization, signed: Signed, *, is_hidden: bool) -> Grid:
     """The loss of each quasi-identifier, and its level or the records at each of its levels."""
     rows = []
-    for name, levels in _levels_reached(anonymization).items():
-        lost = None if is_hidden else anonymization.metrics.loss_by_quasi_identifier.get(name)
+    for name, levels in _levels_reached(release).items():
+        lost = None if is_hidden else release.metrics.loss_by_quasi_identifier.get(name)
         for place, (level, label, records) in enumerate(levels):
             many = NONE if records is None else signed.cell(records)
             words = ("" if place else printable(name), f"{level} · {printable(label)}")
@@ -75,28 +75,28 @@ def _by_column(anonymization: Anonymization, signed: Signed, *, is_hidden: bool)
     )
 
 
-def _levels_reached(anonymization: Anonymization) -> dict[str, list[tuple[int, str, int | None]]]:
+def _levels_reached(release: Anonymization) -> dict[str, list[tuple[int, str, int | None]]]:
     """The levels of each quasi-identifier with labels and records."""
-    if anonymization.recoded is None:
-        released = (anonymization.before.summary.records or 0) - anonymization.suppressed
+    if release.recoded is None:
+        released = (release.before.summary.records or 0) - release.suppressed
         return {
-            name: [(level, anonymization.labels.get(name, ""), released)]
-            for name, level in (anonymization.levels or {}).items()
+            name: [(level, release.labels.get(name, ""), released)]
+            for name, level in (release.levels or {}).items()
         }
     return {
         name: [
-            (level, anonymization.recoded.labels_of_levels.get(name, {}).get(level, ""), records)
+            (level, release.recoded.labels_of_levels.get(name, {}).get(level, ""), records)
             for level, records in sorted(reached.items())
         ]
-        for name, reached in anonymization.recoded.levels_by_records.items()
+        for name, reached in release.recoded.levels_by_records.items()
     }
 
 
 def _distributions(
-    distributions: Sequence[Distribution], anonymization: Anonymization, signed: Signed
+    distributions: Sequence[Distribution], release: Anonymization, signed: Signed
 ) -> Grid:
     """The share of the records by the rank of their value, before and after."""
-    records_before = anonymization.before.summary.records or 0
+    records_before = release.before.summary.records or 0
     ranks = distributions[0].ranks
     heads = [*map(_ranks, ranks, ranks[1:]), f"{ranks[-1]}+"]
     rows = [
@@ -112,7 +112,7 @@ def _distributions(
                     "after",
                     distribution.values_after,
                     distribution.after,
-                    records_before - anonymization.suppressed,
+                    records_before - release.suppressed,
                 ),
             )
         )
@@ -188,49 +188,49 @@ def _mark_of(point: Point, chosen: int | None, tradeoff: Tradeoff, signed: Signe
     """A note on the required k; the release may use other levels."""
     if point.k != chosen:
         return ""
-    anonymization = signed.anonymization
-    is_other = anonymization is not None and not _is_release(point, tradeoff, anonymization)
+    release = signed.anonymization
+    is_other = release is not None and not _is_release(point, tradeoff, release)
     return "this k was required" if is_other else "chosen"
 
 
-def _is_release(point: Point, tradeoff: Tradeoff, anonymization: Anonymization) -> bool:
+def _is_release(point: Point, tradeoff: Tradeoff, release: Anonymization) -> bool:
     """Whether a point is the release; local recodings are compared by their figures."""
-    if point.levels is not None or anonymization.levels is not None:
-        return point.levels == anonymization.levels
+    if point.levels is not None or release.levels is not None:
+        return point.levels == release.levels
     figures = (tradeoff.algorithm, point.suppressed, point.classes)
-    lost, there = _loss_of(anonymization, tradeoff), point.lost(tradeoff.metric)
+    lost, there = _loss_of(release, tradeoff), point.lost(tradeoff.metric)
     is_alike = None not in (lost, there) and math.isclose(lost or 0, there or 0)
     return is_alike and figures == (
-        anonymization.algorithm,
-        anonymization.suppressed,
-        anonymization.classes,
+        release.algorithm,
+        release.suppressed,
+        release.classes,
     )
 
 
-def _loss_of(anonymization: Anonymization, tradeoff: Tradeoff) -> float | None:
+def _loss_of(release: Anonymization, tradeoff: Tradeoff) -> float | None:
     """The loss of the release by the metric of a trade-off."""
-    return Point(0, None, None, None, None, anonymization.metrics, None).lost(tradeoff.metric)
+    return Point(0, None, None, None, None, release.metrics, None).lost(tradeoff.metric)
 
 
 def _release_off_the_curve(
     points: Sequence[Point], tradeoff: Tradeoff, signed: Signed
 ) -> Iterator[Prose]:
     """The release's loss, if it is none of these points."""
-    anonymization = signed.anonymization
-    if anonymization is None or signed.is_small(anonymization.suppressed):
+    release = signed.anonymization
+    if release is None or signed.is_small(release.suppressed):
         return
     optimal_points = (
         tradeoff.optimal.points
-        if tradeoff.optimal and anonymization.algorithm != tradeoff.algorithm
+        if tradeoff.optimal and release.algorithm != tradeoff.algorithm
         else ()
     )
-    lost = _loss_of(anonymization, tradeoff)
+    lost = _loss_of(release, tradeoff)
     if lost is not None and not any(
-        _is_release(point, tradeoff, anonymization) for point in (*points, *optimal_points)
+        _is_release(point, tradeoff, release) for point in (*points, *optimal_points)
     ):
         yield Prose(
             [
-                f"The release is none of these: {anonymization.algorithm} made it, and it lost "
+                f"The release is none of these: {release.algorithm} made it, and it lost "
                 f"{_lost(tradeoff, lost)}."
             ]
         )

@@ -155,11 +155,11 @@ def _bound(attacker: str, key: str, table: TableResult) -> float | None:
 
 def _before(attacker: str, key: str, signed: Signed) -> str:
     """The risk in the original table."""
-    anonymization = signed.anonymization
-    if anonymization is None or signed.is_coarse(anonymization.before.summary):
+    release = signed.anonymization
+    if release is None or signed.is_coarse(release.before.summary):
         return NONE
-    then: Any = anonymization.before.risk.get(attacker) or {}
-    then_of_all = anonymization.before.summary
+    then: Any = release.before.risk.get(attacker) or {}
+    then_of_all = release.before.summary
     if key in then:
         members = then_of_all.people or then_of_all.records or 0
         return _chance(key, then[key], members, signed)
@@ -210,7 +210,7 @@ def _mark(k: int | None, bins: Sequence[Bin]) -> str:
     """A note where sufficiently large classes begin: at a bin, or within a merged one."""
     if not k:
         return ""
-    first = next((bucket.label for bucket in bins if not bucket.small), "")
+    first = next((bin.label for bin in bins if not bin.small), "")
     begins = int(first.split(TO)[0].rstrip("+").replace(",", "")) if first else k
     if begins < k:
         return f"k = {number(k)} was required: it lies within {first}"
@@ -341,7 +341,7 @@ def _added(profile: TableProfile) -> Iterator[Block]:
     ranked, below = profile.ranked, profile.summary.records_below_k or 0
     worst = sorted(profile.subsets or (), key=lambda subset: -subset.uniques)[:_MOST_SETS]
     measured = [column for column in profile.attacker_knows if not column.identifier_like]
-    alike = [qi.column for qi in profile.attacker_knows if qi.identifier_like]
+    alike = [known.column for known in profile.attacker_knows if known.identifier_like]
     costs = sorted(profile.without if below else (), key=lambda column: -column.records_leaving)
 
     def bars(title: str, head: str, bins: Sequence[Bin]) -> Iterator[Bars]:
@@ -352,7 +352,7 @@ def _added(profile: TableProfile) -> Iterator[Block]:
         f"{of_all.capitalize()} newly alone by each candidate of {name}, "
         f"{addition_order(len(ranked))}.",
         "column",
-        [_bin([qi.column], qi.adds or 0, total) for qi in ranked],
+        [_bin([candidate.column], candidate.adds or 0, total) for candidate in ranked],
     )
     yield from bars(
         f"The sets of columns of {name} that leave most {of_all} alone, {number(len(worst))} of "
@@ -363,7 +363,10 @@ def _added(profile: TableProfile) -> Iterator[Block]:
     yield from bars(
         f"What each further column of {name} adds: {of_all} that are alone once it is known too.",
         "also known",
-        [_bin([qi.column], qi.newly_unique_records or 0, qi.members or 0) for qi in measured],
+        [
+            _bin([known.column], known.newly_unique_records or 0, known.members or 0)
+            for known in measured
+        ],
     )
     if alike:
         yield Facts([("Identifier-like", listed(alike))])

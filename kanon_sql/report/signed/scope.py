@@ -157,15 +157,13 @@ def _files(signed: Signed) -> Iterator[tuple[str, str]]:
 
 
 def _names(signed: Signed) -> str:
-    anonymization = signed.anonymization
+    release = signed.anonymization
     names = [
-        *([anonymization.before.name] if anonymization else []),
+        *([release.before.name] if release else []),
         *(table.name for table in signed.result.tables),
     ]
     names = names or [cost.name for cost in signed.costs if cost.name]
-    return (" → " if anonymization else ", ").join(
-        map(printable, dict.fromkeys(names))
-    ) or _NOT_RECORDED
+    return (" → " if release else ", ").join(map(printable, dict.fromkeys(names))) or _NOT_RECORDED
 
 
 def _audience_notes(signed: Signed) -> Iterator[str]:
@@ -387,7 +385,7 @@ def _data_audited(table: TableResult, signed: Signed) -> Iterator[Block]:
 
 
 def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
-    summary, anonymization = table.summary, signed.anonymization
+    summary, release = table.summary, signed.anonymization
     # Next to the people, who are counted exactly, the difference could be a few.
     records = number if summary.people is None else signed.cell
     yield "Records", records(summary.records or 0)
@@ -395,16 +393,16 @@ def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
         yield "People", f"{number(summary.people)}, identified by {printable(table.entity or '')}"
     else:
         yield "People", "not counted: every record is assumed to be of another person"
-    if anonymization and signed.withholds(table):
+    if release and signed.withholds(table):
         yield "Suppressed", "not shown, as the sizes of its classes are not"
-    elif anonymization:
-        records_before = anonymization.before.summary.records or 0
-        is_few = signed.is_small(anonymization.suppressed)
+    elif release:
+        records_before = release.before.summary.records or 0
+        is_few = signed.is_small(release.suppressed)
         words_before = f"up to {signed.min_cell - 1} more" if is_few else records(records_before)
         yield "Records before", words_before
-        treatment = " and kept as *" if anonymization.suppressed_as == "star" else " and left out"
-        words = signed.portion(anonymization.suppressed, records_before, "record")
-        yield "Suppressed", f"{words}{treatment}" if anonymization.suppressed else "none"
+        treatment = " and kept as *" if release.suppressed_as == "star" else " and left out"
+        words = signed.portion(release.suppressed, records_before, "record")
+        yield "Suppressed", f"{words}{treatment}" if release.suppressed else "none"
     yield "Filter", filter_words(table, "record", "every record")
     for name, snapshot in table.snapshots.items():
         yield "Snapshot", f"{printable(name)}: {snapshot}"
@@ -454,9 +452,9 @@ def _unassigned(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]
             for name in table.insensitive
         ]
         yield "Insensitive", f"{', '.join(whose)}: by decision, unchanged"
-    anonymization = signed.anonymization
-    if anonymization and anonymization.untouched.columns:
-        alone = anonymization.untouched.alone
+    release = signed.anonymization
+    if release and release.untouched.columns:
+        alone = release.untouched.alone
         with_them = (
             ""
             if alone is None
@@ -465,42 +463,34 @@ def _unassigned(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]
         )
         yield (
             "Unassigned columns",
-            f"{listed(anonymization.untouched.columns)}: released unchanged{with_them}",
+            f"{listed(release.untouched.columns)}: released unchanged{with_them}",
         )
-    elif anonymization:
+    elif release:
         yield "Unassigned columns", "none: every released column has a decided role"
     elif table.unassigned:
         yield "Unassigned columns", f"{listed(table.unassigned)}: no check uses them"
 
 
 def _treatment(name: str, table: TableResult, signed: Signed) -> str:
-    anonymization = signed.anonymization
+    release = signed.anonymization
     clipped = _clipped(table.clip.get(name))
-    if anonymization is None:
+    if release is None:
         level = (table.levels or {}).get(name)
         return f"{clipped}audited at level {number(level)}" if level else "unchanged"
-    level = (anonymization.levels or {}).get(name)
+    level = (release.levels or {}).get(name)
     if level is None:
-        return f"{clipped}{_by_group(name, anonymization)}"
+        return f"{clipped}{_by_group(name, release)}"
     if not level:
         return "level 0: unchanged"
-    lost = anonymization.metrics.loss_by_quasi_identifier.get(name)
+    lost = release.metrics.loss_by_quasi_identifier.get(name)
     # The loss added by few suppressed records would reveal their number.
-    share = (
-        ""
-        if lost is None or signed.is_small(anonymization.suppressed)
-        else f", {percent(lost)} lost"
-    )
-    return f"{clipped}level {number(level)}: {printable(anonymization.labels.get(name, ''))}{share}"
+    share = "" if lost is None or signed.is_small(release.suppressed) else f", {percent(lost)} lost"
+    return f"{clipped}level {number(level)}: {printable(release.labels.get(name, ''))}{share}"
 
 
-def _by_group(name: str, anonymization: Anonymization) -> str:
+def _by_group(name: str, release: Anonymization) -> str:
     """The final levels of a local recoding."""
-    reached = (
-        sorted(anonymization.recoded.levels_by_records.get(name, {}))
-        if anonymization.recoded
-        else []
-    )
+    reached = sorted(release.recoded.levels_by_records.get(name, {})) if release.recoded else []
     if not reached or reached[-1] == 0:
         return "level 0: unchanged"
     return f"only as coarse as each class needs: levels {reached[0]} to {reached[-1]}"

@@ -150,9 +150,9 @@ def _merged(starts: Sequence[int], table: TableResult, fewest: int) -> list[int]
         return list(starts)
 
     def classes(start: int, end: float) -> int:
-        return sum(bucket.classes for bucket in table.histogram if start <= bucket.size < end)
+        return sum(bin.classes for bin in table.histogram if start <= bin.size < end)
 
-    smallest = min((bucket.size for bucket in table.histogram), default=1)
+    smallest = min((bin.size for bin in table.histogram), default=1)
     merged = [max(start for start in starts if start <= smallest)]
     for start in starts:
         if min(classes(merged[-1], start), classes(start, math.inf)) >= fewest:
