@@ -78,7 +78,7 @@ def foreign_format(path: str) -> ForeignFormat | None:
     """
     name = PurePath(path)
     suffix = name.suffix.lower()
-    formats = (item for suffixes, item in _FOREIGN.items() if suffix in suffixes.split())
+    formats = (foreign for suffixes, foreign in _FOREIGN.items() if suffix in suffixes.split())
     program, reader = next(formats, ("", ""))
     if not program:
         return None

@@ -301,7 +301,7 @@ def _nearest_of_a_failure(nodes: LatticeStatistics, job: ReleaseJob) -> dict[str
     released = [node for node in judged if nodes.counted(node, k).kept]
     if not released:
         return {}
-    node = min(released, key=lambda item: (nodes.counted(item, k).violating, sum(item), item))
+    node = min(released, key=lambda node: (nodes.counted(node, k).violating, sum(node), node))
     levels = nodes.levels(node)
     labels = nodes.sets.labels_at(levels)
     return {"nearest": NearestLevels(levels, labels, nodes.counted(node, k).violating)}

@@ -117,9 +117,9 @@ def opened(table: TableSpec, run: RunOptions, *, fetches: bool = False) -> Itera
             decimal=table.decimal,
             marks=table.marks if isinstance(table, CellTable) else (),
             header={
-                os.fspath(item.source): item.header
-                for item in (*(other for _, _, other in table.other_tables()), table)
-                if item.header is not None and isinstance(item.source, str | os.PathLike)
+                os.fspath(spec.source): spec.header
+                for spec in (*(other for _, _, other in table.other_tables()), table)
+                if spec.header is not None and isinstance(spec.source, str | os.PathLike)
             },
         ),
     )

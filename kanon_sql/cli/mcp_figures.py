@@ -208,7 +208,7 @@ def is_answer_to(checks: Sequence[Model], answer: Mapping[str, Any]) -> bool:
 
     gating = [check for check in checks if check.gates]
     others = [check for check in answer["checks"] if check["model"] != "homogeneity"]
-    return all(any(is_same(check, item) for item in judged) for check in gating) and all(
+    return all(any(is_same(check, shown) for shown in judged) for check in gating) and all(
         any(is_same(check, other) for check in checks) for other in others
     )
 

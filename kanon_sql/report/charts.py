@@ -106,21 +106,21 @@ def risk_curve(
 def known_events(curve: Sequence[CurvePoint]) -> Chart:
     """Share of the people found, by the number of known events, with the intervals of draws."""
     values = [
-        {"known": item.m, "share": item.figures["random"]["share"], "choice": "at random"}
-        | dict(zip(("low", "high"), item.figures["interval"] or (None, None), strict=True))
-        for item in curve
+        {"known": point.m, "share": point.figures["random"]["share"], "choice": "at random"}
+        | dict(zip(("low", "high"), point.figures["interval"] or (None, None), strict=True))
+        for point in curve
     ]
     values += [
-        {"known": item.m, "share": item.figures["worst"]["share"], "choice": "worst choice"}
+        {"known": point.m, "share": point.figures["worst"]["share"], "choice": "worst choice"}
         | {"low": None, "high": None}
-        for item in curve
-        if item.figures["worst"]
+        for point in curve
+        if point.figures["worst"]
     ]
-    places = {"values": sorted({value["known"] for value in values}), "format": "d"}
+    places = {"values": sorted({datum["known"] for datum in values}), "format": "d"}
     x = _number("known", title="events known", axis=places)
     percent_axis = {"scale": {"domain": [0, 1]}, "axis": {"format": "%", "tickCount": 5}}
     y = _number("share", title="people found", **percent_axis)
-    choices = list(dict.fromkeys(value["choice"] for value in values))
+    choices = list(dict.fromkeys(datum["choice"] for datum in values))
     colour = _series("choice", choices, *[_BLUE, _RED][: len(choices)])
     line = {
         "mark": {"type": "line", "strokeWidth": 2.5, "point": True},
@@ -162,7 +162,7 @@ def cost_of_k(tradeoff: Tradeoff, chosen: int | None = None) -> Chart:
             "k",
             title="k",
             scale={"type": "log", "nice": False},
-            axis={"values": sorted({value["k"] for value in values})},
+            axis={"values": sorted({datum["k"] for datum in values})},
         ),
         "y": _number(
             "lost",
@@ -171,7 +171,7 @@ def cost_of_k(tradeoff: Tradeoff, chosen: int | None = None) -> Chart:
             scale={"zero": True},
         ),
     }
-    several = list(dict.fromkeys(value["algorithm"] for value in values))
+    several = list(dict.fromkeys(datum["algorithm"] for datum in values))
     line: Chart = {"mark": {"type": "line", "color": _BLUE, "strokeWidth": 2.5}, "encoding": shared}
     if len(several) > 1:
         colour = {"color": _series("algorithm", several[::-1], _GREY, _BLUE)}
@@ -290,11 +290,11 @@ def _axis(
     name: str, layers: Sequence[Any], encoding: Mapping[str, Any], start: float, end: float
 ) -> _Axis:
     values = [
-        float(value[layer["encoding"][name]["field"]])
+        float(datum[layer["encoding"][name]["field"]])
         for layer in layers
         if name in layer["encoding"]
-        for value in layer["data"]["values"]
-        if value[layer["encoding"][name]["field"]] is not None
+        for datum in layer["data"]["values"]
+        if datum[layer["encoding"][name]["field"]] is not None
     ]
     scale, axis = encoding.get("scale", {}), encoding.get("axis", {})
     is_log = scale.get("type") == "log"
@@ -339,34 +339,34 @@ def _marks(layer: Mapping[str, Any], x: _Axis, y: _Axis) -> Iterator[str]:
     if mark["type"] == "rule" and "y2" in encoding:
         low, high = encoding["y"]["field"], encoding["y2"]["field"]
         strokes = dict(_strokes(mark, colour))
-        for value in values:
-            if value[low] is not None:
-                at, stroke = x.at(value[horizontal]), strokes[value[colour["field"]]]
-                yield _line(at, y.at(value[low]), at, y.at(value[high]), stroke)
+        for datum in values:
+            if datum[low] is not None:
+                at, stroke = x.at(datum[horizontal]), strokes[datum[colour["field"]]]
+                yield _line(at, y.at(datum[low]), at, y.at(datum[high]), stroke)
         return
     if mark["type"] == "rule":
         stroke = _stroke(mark["color"], mark.get("strokeDash"))
-        for value in values:
-            at = x.at(value[horizontal])
+        for datum in values:
+            at = x.at(datum[horizontal])
             yield _line(at, y.start, at, y.end, stroke)
         return
     vertical = encoding["y"]["field"]
     if mark["type"] == "line":
         for of, style in _strokes(mark, colour):
             places = [
-                (x.at(value[horizontal]), y.at(value[vertical]))
-                for value in values
-                if of is None or value[colour["field"]] == of
+                (x.at(datum[horizontal]), y.at(datum[vertical]))
+                for datum in values
+                if of is None or datum[colour["field"]] == of
             ]
             if places:
                 yield f'<path fill="none" {style} d="{_path(places, mark.get("interpolate"))}"/>'
             for across, down in places if mark.get("point") else ():
                 yield f'<circle cx="{_round(across)}" cy="{_round(down)}" r="3" {style}/>'
         return
-    for value in values:
-        size = _chosen(encoding["size"], value) ** 0.5 / 1.8
-        fill, shape = _chosen(colour, value), _chosen(encoding["shape"], value)
-        place = _round(x.at(value[horizontal])), _round(y.at(value[vertical]))
+    for datum in values:
+        size = _chosen(encoding["size"], datum) ** 0.5 / 1.8
+        fill, shape = _chosen(colour, datum), _chosen(encoding["shape"], datum)
+        place = _round(x.at(datum[horizontal])), _round(y.at(datum[vertical]))
         if shape == "circle":
             yield f'<circle cx="{place[0]}" cy="{place[1]}" r="{_round(size)}" fill="{fill}"/>'
         else:

@@ -59,19 +59,19 @@ def _section(table: TableDiff) -> Iterator[Block]:
         yield Changes("", numbers)
     if table.checks:
         checks = (
-            Verdict(_check_word(item), models.title(item.check), *_check_text(item, table))
-            for item in table.checks
+            Verdict(_check_word(diff), models.title(diff.check), *_check_text(diff, table))
+            for diff in table.checks
         )
         yield Verdicts([*checks], are_changes=True)
 
 
 def _names(table: TableDiff) -> str:
-    names = dict.fromkeys(item.name for item in (table.old, table.new) if item)
+    names = dict.fromkeys(side.name for side in (table.old, table.new) if side)
     return " → ".join(printable(name) for name in names)
 
 
 def _headline(table: TableDiff) -> str:
-    statuses = dict.fromkeys(STATUS_WORDS[item.status] for item in (table.old, table.new) if item)
+    statuses = dict.fromkeys(STATUS_WORDS[side.status] for side in (table.old, table.new) if side)
     if table.presence == "in_both":
         return f"{_names(table)} · {' → '.join(statuses)}"
     return f"{_names(table)} · {table.presence} · {' '.join(statuses)}"
@@ -165,7 +165,7 @@ def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
 
 def _without_figures(check: CheckDiff, table: TableResult) -> Verdict:
     verdicts = [
-        STATUS_WORDS[models.verdict_status(item)] for item in (check.old, check.new) if item
+        STATUS_WORDS[models.verdict_status(side)] for side in (check.old, check.new) if side
     ]
     verdict_words = " → ".join(dict.fromkeys(verdicts))
     title = models.title(check_for_outsiders(check.check, table))

@@ -58,7 +58,7 @@ def page(policy: Policy) -> str:
         ]
     lines += ["", f"  What is checked, of {policy.concerns}", ""]
     lines += [f"    {rule(check.name(), check.parameters)}" for check in policy.checks]
-    lines += [f"    {text}: no number is given; name yours" for text in policy.wanted]
+    lines += [f"    {name}: no number is given; name yours" for name in policy.wanted]
     if policy.confidential:
         hidden = ", ".join(policy.confidential)
         lines += folded(f"Confidential, and hidden from an external audience: {hidden}", "    ")
@@ -143,7 +143,7 @@ def _outcome(policy: PolicyOutcome) -> Iterator[Block]:
     yield Prose([outcome, *([sentence("policy_for_cells")] if policy.for_cells else [])])
     if policy.not_asked:
         yield Prose(["Not checked here:"])
-        yield Points([unchecked_rule(entry) for entry in policy.not_asked])
+        yield Points([unchecked_rule(unchecked) for unchecked in policy.not_asked])
 
 
 def unchecked_rule(rule_of: Mapping[str, Any]) -> str:

@@ -468,11 +468,11 @@ def special_unique_blocks(table: TableProfile) -> Iterator[Block]:
             named_row("columns in the set", "minimal sample uniques", "each scores"),
             [
                 named_row(
-                    number(item.size),
-                    number(item.minimal_sample_uniques),
-                    f"{number(len(uniques.columns) - item.size)}!",
+                    number(row.size),
+                    number(row.minimal_sample_uniques),
+                    f"{number(len(uniques.columns) - row.size)}!",
                 )
-                for item in uniques.by_size
+                for row in uniques.by_size
             ],
             spacious=True,
         )

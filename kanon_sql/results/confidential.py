@@ -140,8 +140,8 @@ def policy_for_outsiders(policy: PolicyOutcome, hidden: Collection[str]) -> Poli
     return replace(
         policy,
         not_asked=tuple(
-            {**entry, "parameters": _parameters(entry["model"], entry["parameters"], hidden)}
-            for entry in policy.not_asked
+            {**rule, "parameters": _parameters(rule["model"], rule["parameters"], hidden)}
+            for rule in policy.not_asked
         ),
         quotes=tuple(quote for quote in policy.quotes if quote["about"] not in models),
         reading=None if models else policy.reading,

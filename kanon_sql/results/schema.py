@@ -281,7 +281,7 @@ class _Definitions:
         if origin is Literal:
             return {"enum": list(inner)}
         if origin in (Union, UnionType):
-            return {"anyOf": [self.of(item) for item in inner]}
+            return {"anyOf": [self.of(argument) for argument in inner]}
         if isinstance(origin, type) and issubclass(origin, Mapping):
             return {"type": "object", "additionalProperties": self.of(inner[1])}
         if isinstance(origin, type) and issubclass(origin, tuple | list):

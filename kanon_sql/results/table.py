@@ -114,10 +114,10 @@ class Risk(Tabular, dict[str, Mapping[str, float] | None]):
 
     def __repr__(self) -> str:
         """One line with what was measured."""
-        return f"<Risk {', '.join(f'{name} {entry}' for name, entry in self.items() if entry)}>"
+        return f"<Risk {', '.join(f'{name} {risk}' for name, risk in self.items() if risk)}>"
 
     def rows(self) -> list[dict[str, Any]]:
-        return [{"attacker": attacker, **entry} for attacker, entry in self.items() if entry]
+        return [{"attacker": attacker, **risk} for attacker, risk in self.items() if risk]
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:

@@ -336,7 +336,7 @@ def _levels(name: Any, value: Any) -> dict[str, Any] | None:
     try:
         if _is_frame(value):
             return {"hierarchy": _ancestors(value)}
-        levels = [level for item in _several(value) for level in _level(item)]
+        levels = [level for form in _several(value) for level in _level(form)]
     except SpecError as error:
         raise SpecError(f"quasi_identifiers.{name}: {error}") from None
     if any(level is None for level in levels):
@@ -347,15 +347,15 @@ def _levels(name: Any, value: Any) -> dict[str, Any] | None:
     return {"levels": levels} if levels else None
 
 
-def _several(arguments: Any) -> list[Any]:
+def _several(value: Any) -> list[Any]:
     """A value or the items of a list, a range, and a numpy array or pandas Series of numbers.
 
     A Series of texts is most likely the column itself, whose values no error may show.
     """
-    value = arguments.tolist() if hasattr(arguments, "tolist") else arguments
-    if value is not arguments and any(isinstance(item, str) for item in _several(value)):
-        return [arguments]
-    return list(value) if isinstance(value, list | tuple | range) else [value]
+    items = value.tolist() if hasattr(value, "tolist") else value
+    if items is not value and any(isinstance(item, str) for item in _several(items)):
+        return [value]
+    return list(items) if isinstance(items, list | tuple | range) else [items]
 
 
 def _level(value: Any) -> Iterator[Any]:

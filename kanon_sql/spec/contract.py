@@ -346,7 +346,7 @@ def _schema_object(
     name = schema_object["name"]
     location: tuple[int | str, ...] = ("schema", place)
     properties = schema_object.get("properties") or []
-    if not isinstance(properties, list) or not all(_is_named(item) for item in properties):
+    if not isinstance(properties, list) or not all(_is_named(column) for column in properties):
         raise document.error(
             (*location, "properties"), "properties must be a list of columns with a name."
         )

@@ -198,7 +198,7 @@ def _by_name(value: Any, otherwise: str) -> Any:
             raise ValueError(f'column "{repeated}" is named twice.')
         return {name: {} for name in value}
     if isinstance(value, dict):
-        return {name: {} if item is None else item for name, item in value.items()}
+        return {name: {} if settings is None else settings for name, settings in value.items()}
     description = described_value(value)
     raise ValueError(f"must be columns, as in [zip, sex]; found {description}. {otherwise}")
 

@@ -629,7 +629,7 @@ def _faults(error: ValidationError) -> list[Fault]:
         if fault["type"] != "extra_forbidden"
         and not (fault["type"] == "missing" and fault["loc"][:-1] in with_unknown_key)
     ]
-    return [_described(item) for item in (*unknown, *others)]
+    return [_described(fault) for fault in (*unknown, *others)]
 
 
 def _described(fault: Any) -> Fault:

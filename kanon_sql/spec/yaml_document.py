@@ -239,9 +239,9 @@ class YamlDocument:
                 "these rules are not a plain list in block style, so single ones can't be "
                 "replaced. Write each on lines of its own, without anchors.",
             )
-        starts = [item.start_mark.line for item in node.value]
+        starts = [child.start_mark.line for child in node.value]
         followed = [*starts[1:], node.end_mark.line]
-        ends = [self._last_line(*item) for item in zip(starts, followed, strict=True)]
+        ends = [self._last_line(*pair) for pair in zip(starts, followed, strict=True)]
         return ItemLines(node.start_mark.column, tuple(starts), tuple(ends))
 
     def mapping_lines(self, location: Location) -> tuple[int, int]:
@@ -310,7 +310,7 @@ def _child(node: yaml.Node, step: int | str) -> tuple[yaml.Node | None, yaml.Nod
             if key.value == str(step):
                 return key, value
     if isinstance(node, yaml.SequenceNode) and isinstance(step, str):
-        return next(((None, item) for item in node.value if item.value == step), None)
+        return next(((None, child) for child in node.value if child.value == step), None)
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
         return None, node.value[step]
     return None

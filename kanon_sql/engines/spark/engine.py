@@ -271,7 +271,7 @@ class Spark(Warehouse):
         try:
             entry = self._session.catalog.getTable(_spelled(name_parts(target)))
         except errors.AnalysisException:
-            names = [listtable.name for listtable in self._session.catalog.listTables()]
+            names = [table.name for table in self._session.catalog.listTables()]
             raise InputError(
                 f"there is no table or view {target} in Spark."
                 f"{f' Tables and views: {nearest(target, names)}.' if names else ''}"

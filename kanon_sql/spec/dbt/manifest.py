@@ -179,11 +179,11 @@ class Manifest:
             )
         metadata = mapping(manifest.get("metadata"))
         project = Project.of_manifest(path, metadata.get("project_name"))
-        nodes = [parsed_node(item) for item in raw if item.get("resource_type") in KINDS]
+        nodes = [parsed_node(node) for node in raw if node.get("resource_type") in KINDS]
         tests = [
             test
-            for item in raw
-            if item.get("resource_type") == "test" and (test := GenericTest.of(item))
+            for node in raw
+            if node.get("resource_type") == "test" and (test := GenericTest.of(node))
         ]
         with_tests = (
             replace(node, tests=tuple(test for test in tests if _tests_node(test, node)))

@@ -172,7 +172,7 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _columns(settings: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    columns = (entry for _, entry in _listed(settings, "columns") if "name" in entry)
+    columns = (column for _, column in _listed(settings, "columns") if "name" in column)
     return {str(column["name"]): meta_of(column) for column in columns}
 
 

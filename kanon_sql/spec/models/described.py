@@ -183,14 +183,14 @@ def _without_validators(annotation: Any) -> Any:
     if origin is Annotated:
         return _without_validators(inner[0])
     if origin in (Union, types.UnionType):
-        members = [_without_validators(item) for item in inner]
+        members = [_without_validators(argument) for argument in inner]
         kinds = [member for member in members if not (member is int and float in members)]
         return reduce(or_, kinds)
     if origin is tuple:
         return list[inner[0]]  # type: ignore[valid-type]
     if origin in (None, Literal):
         return annotation
-    return origin[tuple(_without_validators(item) for item in inner)]
+    return origin[tuple(_without_validators(argument) for argument in inner)]
 
 
 Fault = tuple[Sequence[int | str], str, bool]
