@@ -240,15 +240,15 @@ def stopped(
     if session.max_seconds is None or not session.missed:
         return None, ()
     measured = len(subsets or ())
-    missing = tuple(unmeasured for unmeasured in _STEP_LABELS if unmeasured in session.missed)
+    missing = tuple(step for step in _STEP_LABELS if step in session.missed)
     has_some_sets = "subsets" in missing and bool(measured and sets)
     warning = (
         f"Stopped after {session.max_seconds:g} seconds (--max-seconds). Not measured: "
         + "; ".join(
             f"{(sets or 0) - measured:,} of the {sets:,} sets of columns"
-            if unmeasured == "subsets" and has_some_sets
-            else _STEP_LABELS[unmeasured]
-            for unmeasured in missing
+            if step == "subsets" and has_some_sets
+            else _STEP_LABELS[step]
+            for step in missing
         )
         + "."
     )
@@ -315,9 +315,7 @@ def _read(
     """The relation to read the columns from: the records, or a materialised copy if reading them
     means parsing a file."""
     of_people = [bound.entity] if bound.entity else []
-    others = [
-        person for person in of_people if person.name not in {column.name for column in columns}
-    ]
+    others = [other for other in of_people if other.name not in {column.name for column in columns}]
     read_columns = [*columns, *others]
     tables = frozenset([bound.table.sql])
     if not read_columns:

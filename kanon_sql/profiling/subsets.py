@@ -86,19 +86,19 @@ def dis(scores: Distribution, pairs: int, columns: int, fraction: float) -> dict
     >>> round(dis({1: 1, 2: 1}, pairs=1, columns=8, fraction=0.5)[2], 12)
     0.6
     """
-    special = {number: records for number, records in scores.items() if number > 0}
+    special = {score: records for score, records in scores.items() if score > 0}
     if not special:
         return {}
     if pairs == 0 or fraction == 1:
         return dict.fromkeys(special, 1.0)
     exponent = 1 + (8 - columns) / 20
-    logs = {number: -exponent * math.log(number) for number in special}
+    logs = {score: -exponent * math.log(score) for score in special}
     largest = max(logs.values())
     in_all = largest + math.log(
-        sum(records * math.exp(logs[number] - largest) for number, records in special.items())
+        sum(records * math.exp(logs[score] - largest) for score, records in special.items())
     )
     odds = math.log(2 * pairs) + math.log1p(-fraction) - math.log(fraction) - in_all
-    return {number: 1 / (1 + _exp(odds + logs[number])) for number in special}
+    return {score: 1 / (1 + _exp(odds + logs[score])) for score in special}
 
 
 def _exp(power: float) -> float:
@@ -367,10 +367,10 @@ def special_uniques(
         max_size=size,
         nulls=nulls,
         records=sum(scores.values()),
-        score=sum(number * records for number, records in scores.items()),
+        score=sum(score * records for score, records in scores.items()),
         highest=max(scores, default=0),
         sampling_fraction=fraction,
-        dis=math.fsum(risks[number] * records for number, records in scores.items()),
+        dis=math.fsum(risks[score] * records for score, records in scores.items()),
         by_size=_by_size(of_sets),
         contributions=contributions(of_sets, names),
     ), uniques
@@ -460,7 +460,7 @@ def _at_once(
         for subset in subsets
     }
     records = {_counts(row, sizes): int(row["kanon_records"]) for row in rows}
-    special = {counts: record for counts, record in records.items() if any(counts)}
+    special = {counts: number for counts, number in records.items() if any(counts)}
     return MinimalUniques(by_set, special, _pairs(combinations), sizes)
 
 

@@ -447,8 +447,8 @@ class ReleaseJob:
         the release is not held here, and each of them would make it again."""
         if not (isinstance(self.engine, Hub) and self.engine.materialises):
             return
-        for place, insensitive in enumerate(self.bound.roles.insensitive, start=1):
-            column = bound_column(insensitive, "kanon_column")
+        for place, decided in enumerate(self.bound.roles.insensitive, start=1):
+            column = bound_column(decided, "kanon_column")
             relation = render(
                 "unchanged_values",
                 records=records(self.bound, [column]),

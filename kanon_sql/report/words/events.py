@@ -82,7 +82,7 @@ def curves(table: TableResult, least: int = 2) -> list[list[CurvePoint]]:
     by_bounds: dict[tuple[int, bool], list[CurvePoint]] = {}
     for point in points(table):
         by_bounds.setdefault((point.k, point.times), []).append(point)
-    return [bound for bound in by_bounds.values() if len(bound) >= least]
+    return [curve for curve in by_bounds.values() if len(curve) >= least]
 
 
 def draw_notes(table: TableResult) -> list[str]:

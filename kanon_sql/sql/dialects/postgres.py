@@ -58,8 +58,8 @@ def _classes_as_arrays(node: exp.Join) -> exp.Join:
     if not all(isinstance(side, exp.Array) for pair in sides for side in pair):
         return node
     left, right = (
-        exp.Anonymous(this="row", expressions=[side.expressions[0].copy() for side in pair])
-        for pair in zip(*sides, strict=True)
+        exp.Anonymous(this="row", expressions=[array.expressions[0].copy() for array in arrays])
+        for arrays in zip(*sides, strict=True)
     )
     node.set("on", _phrase("array[a] = array[b]", a=left, b=right))
     return node
