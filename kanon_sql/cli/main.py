@@ -164,7 +164,7 @@ def _exit_code_of(run: Callable[[], Any], arguments: Sequence[str]) -> int:
             options = error.ctx.command.params if error.ctx else ()
             shown = (option for option in options if not getattr(option, "hidden", False))
             near = did_you_mean(
-                error.option_name, [name for parameter in shown for name in parameter.opts]
+                error.option_name, [name for option in shown for name in option.opts]
             )
             print_error(f"there is no option {error.option_name}.{near}")
         else:

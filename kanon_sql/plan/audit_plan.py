@@ -319,9 +319,9 @@ def _references(bound: ResolvedQuestion, *, ungeneralised: bool = False) -> Iter
         reference_name = name_at_levels(reference.table.name, reference.generalised)
         checks = labelled(requested)
         risky = render("journalist_risk", bound=AT_RISK)
-        at_risk_measure = render("people_where", predicate=risky, name="at_risk")
+        risk_measure = render("people_where", predicate=risky, name="at_risk")
         measures = [
-            *([at_risk_measure] if macro == "k_map" else []),
+            *([risk_measure] if macro == "k_map" else []),
             *reference_measures(bound, checks),
         ]
         at_risk = f" At risk is whoever has a chance above {AT_RISK:g}." if macro == "k_map" else ""

@@ -209,10 +209,10 @@ class PublishedCells(CellStatements):
 
     def groupings(self) -> Statement:
         keys = []
-        for place, dimension in enumerate(self.dimensions, start=1):
+        for place, published in enumerate(self.dimensions, start=1):
             keys += [
                 f"kanon_t{place}",
-                *([f"kanon_l{place}"] if dimension.level is not None else []),
+                *([f"kanon_l{place}"] if published.level is not None else []),
             ]
         sql = render("published_groupings", sets=self.sets(), keys=keys)
         return self._step("groupings", "Which margins of {} are published?", sql)

@@ -108,12 +108,8 @@ def _default_composed_checks(
             yield BoundCheck(ComposedKAnonymity(earlier=name), requested=False)
         measured_columns = {m.sensitive for m in of_release if isinstance(m, ComposedLDiversity)}
         for column in sensitive:
-            other_column = release.sensitive.get(column.name)
-            if (
-                column.name not in measured_columns
-                and other_column
-                and can_be_equal(column, other_column)
-            ):
+            other = release.sensitive.get(column.name)
+            if column.name not in measured_columns and other and can_be_equal(column, other):
                 model = ComposedLDiversity(sensitive=column.name, earlier=name)
                 yield BoundCheck(model, requested=False, column=column)
 

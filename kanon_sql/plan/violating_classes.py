@@ -64,16 +64,14 @@ def _is_judged_by_reference(bound: ResolvedQuestion, check: BoundCheck) -> bool:
 
 def required_crowds(bound: ResolvedQuestion) -> dict[str, int]:
     """By earlier release: minimum number of people who share their classes in both releases."""
-    minimum_by_release: dict[str, int] = {}
+    least: dict[str, int] = {}
     for check in bound.checks:
         if check.gates and is_about_crowds(check):
             model = check.model
             assert isinstance(model, ComposedKAnonymity)
             assert model.earlier is not None
-            minimum_by_release[model.earlier] = max(
-                minimum_by_release.get(model.earlier, 0), model.k or 0
-            )
-    return minimum_by_release
+            least[model.earlier] = max(least.get(model.earlier, 0), model.k or 0)
+    return least
 
 
 def is_about_crowds(check: BoundCheck) -> bool:
@@ -135,11 +133,7 @@ def closed_under_merging(bound: ResolvedQuestion) -> bool:
     """
     if _is_monotone_within_table(bound):
         return True
-    by_share = [
-        requirement
-        for requirement in reference_requirements(bound)
-        if not requirement.model.only_grows
-    ]
+    by_share = [check for check in reference_requirements(bound) if not check.model.only_grows]
     entities = [bound.entity, *(reference_of(bound, check).entity for check in by_share)]
     return not any(entities)
 

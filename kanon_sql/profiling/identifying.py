@@ -134,10 +134,8 @@ def open_profile(
     column_statistics = statistics(session, bound, relation, tables, counted.records, columns)
     roles = _roles(bound)
     profiles = tuple(
-        column_profile(
-            statistic, counted.records, counted.members, roles.get(statistic.column.name)
-        )
-        for statistic in column_statistics
+        column_profile(look, counted.records, counted.members, roles.get(look.column.name))
+        for look in column_statistics
     )
     if len(column_statistics) < len(columns):
         session.missed.extend(("together", *options.measures, "ranking"))

@@ -476,9 +476,7 @@ def special_unique_blocks(table: TableProfile) -> Iterator[Block]:
             ],
             spacious=True,
         )
-        shares = sorted(
-            uniques.contributions.items(), key=lambda contribution: -(contribution[1] or 0)
-        )
+        shares = sorted(uniques.contributions.items(), key=lambda pair: -(pair[1] or 0))
         yield Grid(
             "Columns that make records special, by their share of all scores:",
             GridRow(("column", ""), ("share",)),

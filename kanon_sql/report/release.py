@@ -141,11 +141,9 @@ def finer_levels(result: ReleaseFindings) -> Iterator[str]:
 def unanswered(result: ReleaseFindings) -> str | None:
     """The sentence for a table without a release, or None."""
     [table] = result.tables
-    records_before = result.anonymization.before.summary.records
-    if table.status == "no_data" and records_before:
-        all_records = (
-            "the only record" if records_before == 1 else f"all {counted(records_before, 'record')}"
-        )
+    before = result.anonymization.before.summary.records
+    if table.status == "no_data" and before:
+        all_records = "the only record" if before == 1 else f"all {counted(before, 'record')}"
         return (
             f"{printable(table.name)}: {all_records} would be suppressed, so "
             "nothing is left to release (exit code 4). With a lower --max-suppressed the values "

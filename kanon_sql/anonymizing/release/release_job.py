@@ -325,11 +325,7 @@ class ReleaseJob:
         after, unassigned, unchanged = judged
         generalised = [name for name, level in highest.items() if level]
         statements = chain.statements(self.engine.transpile) if chain else ()
-        warning_texts = (
-            *self.warnings(sets, generalised, unassigned, after),
-            *warnings,
-            *after.warnings,
-        )
+        texts = (*self.warnings(sets, generalised, unassigned, after), *warnings, *after.warnings)
         released = replace(
             after,
             why=before.why,
@@ -337,7 +333,7 @@ class ReleaseJob:
             clip=clips(self.bound, highest),
             insensitive=before.insensitive,
             unassigned=(),
-            warnings=tuple(dict.fromkeys(warning_texts)),
+            warnings=tuple(dict.fromkeys(texts)),
             seconds=time.monotonic() - self.started,
         )
         cost = metrics(

@@ -200,11 +200,7 @@ def _is_release(point: Point, tradeoff: Tradeoff, release: Anonymization) -> boo
     figures = (tradeoff.algorithm, point.suppressed, point.classes)
     lost, there = _loss_of(release, tradeoff), point.lost(tradeoff.metric)
     is_alike = None not in (lost, there) and math.isclose(lost or 0, there or 0)
-    return is_alike and figures == (
-        release.algorithm,
-        release.suppressed,
-        release.classes,
-    )
+    return is_alike and figures == (release.algorithm, release.suppressed, release.classes)
 
 
 def _loss_of(release: Anonymization, tradeoff: Tradeoff) -> float | None:

@@ -349,11 +349,9 @@ def _attackers(table: TableResult) -> Iterator[str]:
         yield words["marketer"]
     if table.sensitive:
         yield words["sensitive"].format(listed(table.sensitive))
-    if any(parameter.get("with_other_sensitive") for parameter in parameters):
+    if any(given.get("with_other_sensitive") for given in parameters):
         yield words["with_other_sensitive"]
-    for release in dict.fromkeys(
-        parameter["earlier"] for parameter in parameters if parameter.get("earlier")
-    ):
+    for release in dict.fromkeys(given["earlier"] for given in parameters if given.get("earlier")):
         yield words["earlier"].format(printable(str(release)))
     yield words["not_considered"]
 

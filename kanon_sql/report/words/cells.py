@@ -334,10 +334,8 @@ def _hidden_by_suppression(table: CellsResult) -> str:
         return ""
     worst = max(checks, key=lambda check: int(check.achieved))
     hidden, derived = worst.details["suppressed"], worst.details["derived_cells"]
-    remaining = hidden - derived
-    only = (
-        "none" if not remaining else "only one" if remaining == 1 else f"only {number(remaining)}"
-    )
+    left = hidden - derived
+    only = "none" if not left else "only one" if left == 1 else f"only {number(left)}"
     return f", and hides {only} of them: more cells must go, or fewer dimensions"
 
 
