@@ -337,9 +337,7 @@ def _direct_steps(sets: FrequencySets, levels: Levels) -> list[Taken]:
 
 
 def _reported_step(sets: FrequencySets, step: Taken) -> GeneralizationStep:
-    levels = next(
-        column.levels for column in sets.quasi_identifiers if column.name == step.attribute
-    )
+    levels = next(qi.levels for qi in sets.quasi_identifiers if qi.name == step.attribute)
     return GeneralizationStep(
         step.attribute,
         step.to_level,

@@ -116,12 +116,10 @@ class Contract:
                 ("apiVersion",),
                 f"the contract is of apiVersion {version}, and kanon-sql reads v3.*.",
             )
-        objects_value = document.value.get("schema")
-        if not isinstance(objects_value, list) or not all(
-            _is_named(item) for item in objects_value
-        ):
+        declared = document.value.get("schema")
+        if not isinstance(declared, list) or not all(_is_named(item) for item in declared):
             raise document.error(("schema",), "schema must be a list of objects with a name.")
-        _refuse_repeated_names(document, ("schema",), objects_value)
+        _refuse_repeated_names(document, ("schema",), declared)
         for key in ("customProperties", "quality"):
             if _holds_settings(document.value.get(key)):
                 raise document.error(
@@ -130,7 +128,7 @@ class Contract:
                     "columns alone. Move them there.",
                 )
         objects = tuple(
-            _schema_object(document, place, item) for place, item in enumerate(objects_value)
+            _schema_object(document, place, item) for place, item in enumerate(declared)
         )
         return cls(document, objects)
 

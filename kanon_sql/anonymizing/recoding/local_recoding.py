@@ -397,10 +397,8 @@ class _Rounds:
             members=live,
             splits=split.name,
             moved=[
-                _Moved(
-                    column.place, column.key, column.values, [level for level in levels if level]
-                )
-                for column, levels in zip(self._sets.quasi_identifiers, split.levels, strict=True)
+                _Moved(qi.place, qi.key, qi.values, [level for level in levels if level])
+                for qi, levels in zip(self._sets.quasi_identifiers, split.levels, strict=True)
             ],
             carried=self._carried,
             closing=not self._carried,

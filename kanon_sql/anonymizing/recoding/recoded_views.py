@@ -128,9 +128,7 @@ class RecodedChain(ViewChain):
     @property
     def _recoded_records_sql(self) -> str:
         shown = self.published_as_text
-        places = {
-            column.name: column.place for column in self.quasi_identifiers if column.name in shown
-        }
+        places = {qi.name: qi.place for qi in self.quasi_identifiers if qi.name in shown}
         return render(
             "recoded_records",
             records=self.named("step_0"),

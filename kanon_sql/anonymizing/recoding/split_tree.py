@@ -161,11 +161,7 @@ class SplitTree:
         """The conditions of a class and of its split, without those that the split implies."""
         if split.level is None:
             return conditions
-        kept = [
-            condition
-            for condition in conditions
-            if condition.qi != split.qi or not self.nested[split.qi - 1]
-        ]
+        kept = [test for test in conditions if test.qi != split.qi or not self.nested[split.qi - 1]]
         return (*kept, LabelTest(split.qi, split.level, split.label))
 
 

@@ -373,9 +373,7 @@ class ReleaseJob:
         self, statements: tuple[str, ...], chain: ViewChain | None
     ) -> tuple[str, ...]:
         withheld = self.bound.hierarchy_texts | (chain.values if chain else frozenset())
-        return tuple(
-            without_texts(statement, self.engine.dialect, withheld) for statement in statements
-        )
+        return tuple(without_texts(sql, self.engine.dialect, withheld) for sql in statements)
 
     @property
     def _unchanged_columns(self) -> tuple[Column, ...]:

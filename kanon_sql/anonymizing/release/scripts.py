@@ -69,9 +69,7 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
         head.append(f"Put the name of your table where {views[0].name} reads it.")
     statements = run if executed else _generated(shipped)
     traits = TRAITS[dialect]
-    before = "\n".join(
-        f"{statement};" for statement in _setup_statements(views, statements, dialect)
-    )
+    before = "\n".join(f"{sql};" for sql in _setup_statements(views, statements, dialect))
     texts = [
         *([before] if before else []),
         *(

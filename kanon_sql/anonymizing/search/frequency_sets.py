@@ -262,10 +262,7 @@ class FrequencySets(TempRelations):
 
     def labels_at(self, levels: Levels) -> dict[str, str]:
         """The words for the level of each quasi-identifier."""
-        return {
-            column.name: column.levels.label(levels[column.name])
-            for column in self.quasi_identifiers
-        }
+        return {qi.name: qi.levels.label(levels[qi.name]) for qi in self.quasi_identifiers}
 
     def at(self, levels: Levels) -> NodeSet:
         """The set of a node, rolled up from the coarsest usable materialised set."""
@@ -502,9 +499,7 @@ class FrequencySets(TempRelations):
             replace(check, column=there[check.column]) if check.column else check
             for check in self.bound.checks
         ]
-        keys = tuple(
-            BoundColumn(column.key, "INTEGER", column.key) for column in self.quasi_identifiers
-        )
+        keys = tuple(BoundColumn(qi.key, "INTEGER", qi.key) for qi in self.quasi_identifiers)
         return replace(
             self.bound,
             quasi_identifiers=keys,

@@ -177,11 +177,9 @@ class _Level(NamedTuple):
 def labels_of_values(sets: FrequencySets, levels: Mapping[str, Iterable[int]]) -> str:
     """Materialise the label of every value at some levels, with the leaves and records under it."""
     at_levels = [
-        _Level(
-            column.place, level, column.values, leaves_of_labels(sets, column) if level else None
-        )
-        for column in sets.quasi_identifiers
-        for level in levels[column.name]
+        _Level(qi.place, level, qi.values, leaves_of_labels(sets, qi) if level else None)
+        for qi in sets.quasi_identifiers
+        for level in levels[qi.name]
     ]
     return sets.materialise(
         f"{PRIVATE}labels_of_values",

@@ -207,11 +207,8 @@ class NodeQueries:
         return {
             nodes[int(row["kanon_node"])].levels: Suppressed(
                 int(row["kanon_records"]),
-                {
-                    column.place - 1: int(row[f"kanon_leaves_more_{column.key}"])
-                    for column in self.lossy
-                },
-                {column.place - 1: float(row[f"kanon_bits_{column.key}"]) for column in self.lossy},
+                {qi.place - 1: int(row[f"kanon_leaves_more_{qi.key}"]) for qi in self.lossy},
+                {qi.place - 1: float(row[f"kanon_bits_{qi.key}"]) for qi in self.lossy},
             )
             for row in rows
         }
@@ -484,10 +481,7 @@ class LatticeStatistics:
             int(row["kanon_classes"]) - int(row["kanon_violating_classes"]),
             int(row["kanon_squares"]) - int(row["kanon_violating_squares"]),
             int(row["kanon_squares"]),
-            {
-                threshold: int(row[f"kanon_records_below_{threshold}"])
-                for threshold in self._thresholds
-            },
+            {size: int(row[f"kanon_records_below_{size}"]) for size in self._thresholds},
         )
 
     @property

@@ -301,9 +301,7 @@ class Model(Described):
     @property
     def class_thresholds(self) -> dict[str, Any]:
         """The given thresholds that each class must meet by itself."""
-        of_classes = (
-            threshold for threshold in self.thresholds if threshold not in self.table_thresholds
-        )
+        of_classes = (name for name in self.thresholds if name not in self.table_thresholds)
         return {name: getattr(self, name) for name in self._required(of_classes)}
 
     def _required(self, thresholds: Iterable[str]) -> list[str]:
