@@ -333,8 +333,8 @@ class ResolvedQuestion:
             hierarchy for hierarchy in self.facts.hierarchies.values() if not hierarchy.is_in_spec
         ]
         rows = (row for table in tables for row in table.rows)
-        of_levels = {text for row in rows for text in (row.value, *row.ancestors)}
-        of_trees = {text for check in self.checks for path in check.paths for text in path}
+        of_levels = {label for row in rows for label in (row.value, *row.ancestors)}
+        of_trees = {label for check in self.checks for path in check.paths for label in path}
         return frozenset(of_levels | of_trees) - {"", "*"}
 
     @property

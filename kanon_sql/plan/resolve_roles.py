@@ -127,7 +127,7 @@ def _quasi_identifiers(
     location = (kind.key, name)
     other_names = {column.name: renamed.get(column.name, column.name) for column in audited}
     if isinstance(spec, EarlierReleaseSpec) and spec.quasi_identifiers:
-        folded = {name.casefold(): text for name, text in renamed.items()}
+        folded = {name.casefold(): other for name, other in renamed.items()}
         shown = [
             column_named(
                 folded.get(column.casefold(), column), table, (*location, "quasi_identifiers")

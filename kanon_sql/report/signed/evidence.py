@@ -78,7 +78,7 @@ def evidence(signed: Signed) -> Iterator[Block]:
         return
     if signed.result.spec:
         yield Verbatim(signed.result.spec, "The spec; … stands for values and secrets.")
-    texts = [text for table in signed.result.tables for text in _texts(table, signed).values()]
+    texts = [sql for table in signed.result.tables for sql in _texts(table, signed).values()]
     pasted = sentence("pasted") if all(map(_can_be_pasted, texts)) else sentence("not_pasted")
     yield Prose(
         [

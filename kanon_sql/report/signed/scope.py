@@ -84,7 +84,9 @@ def _quotes(check: CheckResult, policy: PolicyOutcome) -> list[str]:
     about = [quote["text"] for quote in policy.quotes if quote["about"] == check.model]
     bounds = [check.parameters.get(name) for name in CELL_MODELS[check.model].thresholds]
     numbers = [f"{bound:g}" for bound in bounds if isinstance(bound, int | float)]
-    own = [text for text in about if all(re.search(rf"\b{number}\b", text) for number in numbers)]
+    own = [
+        quote for quote in about if all(re.search(rf"\b{number}\b", quote) for number in numbers)
+    ]
     return own or about
 
 
@@ -132,7 +134,7 @@ def subject(signed: Signed) -> Iterator[Block]:
     """The subject of the audit, its date and version, with digests of result and SQL."""
     result = signed.result
     engines = listed(list(dict.fromkeys(table.engine for table in result.tables if table.engine)))
-    statements = "\n\n".join(text for table in result.tables for text in table.sql.values())
+    statements = "\n\n".join(sql for table in result.tables for sql in table.sql.values())
     yield Facts(
         [
             ("Tables" if len(result.tables) > 1 else "Table", _names(signed)),
