@@ -129,10 +129,8 @@ def _quasi_identifiers(
     if isinstance(spec, EarlierReleaseSpec) and spec.quasi_identifiers:
         folded = {name.casefold(): other for name, other in renamed.items()}
         shown = [
-            column_named(
-                folded.get(column.casefold(), column), table, (*location, "quasi_identifiers")
-            )
-            for column in spec.quasi_identifiers
+            column_named(folded.get(name.casefold(), name), table, (*location, "quasi_identifiers"))
+            for name in spec.quasi_identifiers
         ]
         return shown, {
             audited_name: column

@@ -84,9 +84,7 @@ def _quotes(check: CheckResult, policy: PolicyOutcome) -> list[str]:
     about = [quote["text"] for quote in policy.quotes if quote["about"] == check.model]
     bounds = [check.parameters.get(name) for name in CELL_MODELS[check.model].thresholds]
     numbers = [f"{bound:g}" for bound in bounds if isinstance(bound, int | float)]
-    own = [
-        quote for quote in about if all(re.search(rf"\b{number}\b", quote) for number in numbers)
-    ]
+    own = [text for text in about if all(re.search(rf"\b{number}\b", text) for number in numbers)]
     return own or about
 
 
