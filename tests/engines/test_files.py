@@ -620,7 +620,8 @@ def test_a_file_that_a_glob_matches_twice_is_refused(
             "2024/p.parquet"
         )
 
-    assert "latest/p.parquet is the same file as 2024/p.parquet" in refusal("*/p.parquet")
+    message = refusal("*/p.parquet").replace("./", "")  # DuckDB 1.5 begins a path with it
+    assert "latest/p.parquet is the same file as 2024/p.parquet" in message
     assert read("2024/*.parquet") == [(1,)]
 
 
