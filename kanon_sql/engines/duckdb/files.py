@@ -156,10 +156,12 @@ def require_none_skipped(pattern: str, matches: Iterable[str]) -> None:
     known = set(map(os.path.normpath, matches))
     for file in iglob(pattern, recursive=True):
         if os.path.normpath(file) not in known and not os.path.isdir(file):
-            raise InputError(
-                f"{without_partitions(file, pattern)} is a broken link, or lies in a linked "
-                "folder, which ** leaves out. Mend it, or name each folder: people/*/*.parquet."
+            fault = (
+                "lies in a linked folder, which ** leaves out. Name folders: people/*/*.parquet."
+                if os.path.exists(file)
+                else "is a broken link. Mend or remove it."
             )
+            raise InputError(f"{without_partitions(file, pattern)} {fault}")
 
 
 def refuse_files_of_a_table(files: Iterable[str]) -> None:
