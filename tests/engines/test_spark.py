@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from java import java_home
-from sparks import cluster, connect_server, environment, free_port, local_spark, until
+from sparks import Cluster, environment, free_port, local_spark, until
 from values_at_levels import CITIES, MASKS, VALUES_AT_LEVELS, column
 
 import kanon_sql as kanon
@@ -680,26 +680,22 @@ def test_a_session_refuses_it_too(folder: Path, session: Any, log: str) -> None:
         kanon.audit(f"{escaped}/", engine=session, quasi_identifiers=["zip"])
 
 
-def test_a_cluster_answers(folder: Path, tmp_path: Path, expected: Any) -> None:
-    settings = tmp_path / "conf"
-    settings.mkdir()
-    flags = environment()["SPARK_SUBMIT_OPTS"]
-    (settings / "spark-defaults.conf").write_text(f"spark.executor.extraJavaOptions {flags}\n")
-    with cluster(tmp_path) as (url, state):
-        run = command(
-            folder, "*.parquet", *QUESTION, "--connect", url, SPARK_CONF_DIR=str(settings)
-        )
-        [application] = state()["completedapps"]
+def test_a_cluster_answers(folder: Path, cluster: Cluster, expected: Any) -> None:
+    options = (*QUESTION, "--connect", cluster.url)
+    before = len(cluster.applications())
+
+    run = command(folder, "*.parquet", *options, SPARK_CONF_DIR=str(cluster.settings))
 
     assert of_command(run) == expected
+    [application] = cluster.applications()[before:]
     assert (application["name"], application["cores"]) == ("kanon-sql", 2)
     assert sorted(file.name for file in folder.iterdir()) == ["one.parquet", "two.parquet"]
 
 
-def test_spark_connect_answers(folder: Path, tmp_path: Path, expected: Any) -> None:
+def test_spark_connect_answers(folder: Path, connect_server: str, expected: Any) -> None:
     escaped = str(folder).replace("[", "\\[").replace("]", "\\]")
-    with connect_server(tmp_path) as url:
-        run = command(folder, f"{escaped}/*.parquet", *QUESTION, "--connect", url)
+
+    run = command(folder, f"{escaped}/*.parquet", *QUESTION, "--connect", connect_server)
 
     assert of_command(run) == expected
 
@@ -712,7 +708,7 @@ import pyarrow.parquet
 from pyspark.sql import SparkSession
 import kanon_sql as kanon
 
-builder = SparkSession.builder.remote("local[2]")
+builder = SparkSession.builder.remote(sys.argv[2])
 builder.config("spark.connect.progress.reportInterval", "100ms")
 spark = builder.getOrCreate()
 spark.conf.set("spark.sql.session.timeZone", "UTC")
@@ -736,11 +732,11 @@ print(json.dumps([slow.to_dict(), found.to_dict(), linked.to_dict(), views, sort
 """
 
 
-def test_a_connect_session_that_is_open_is_asked(tmp_path: Path) -> None:
+def test_a_connect_session_that_is_open_is_asked(tmp_path: Path, connect_server: str) -> None:
     pq.write_table(PEOPLE, tmp_path / "people.parquet")
     home = str(Path(kanon.__file__).parent.parent)
     run = subprocess.run(
-        [sys.executable, "-c", ON_CONNECT, str(tmp_path / "people.parquet")],
+        [sys.executable, "-c", ON_CONNECT, str(tmp_path / "people.parquet"), connect_server],
         env=os.environ | environment() | {"PYTHONPATH": home},
         cwd=tmp_path,
         capture_output=True,

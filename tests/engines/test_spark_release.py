@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from java import java_home
 from searches import Cells, anonymize, cells, figures
-from sparks import cluster, connect_server, environment, local_spark
+from sparks import Cluster, environment, local_spark
 
 import kanon_sql as kanon
 from kanon_sql.engines.spark.engine import Spark
@@ -321,28 +321,26 @@ def is_released(run: subprocess.CompletedProcess[str], folder: Path) -> None:
     assert os.listdir(folder) == ["release"]
 
 
-def test_a_cluster_writes(tmp_path: Path, folder: Path) -> None:
+def test_a_cluster_writes(tmp_path: Path, folder: Path, cluster: Cluster) -> None:
     pq.write_table(VISITS, tmp_path / "visits.parquet")
-    settings = tmp_path / "conf"
-    settings.mkdir()
-    flags = environment()["SPARK_SUBMIT_OPTS"]
-    (settings / "spark-defaults.conf").write_text(f"spark.executor.extraJavaOptions {flags}\n")
-    with cluster(tmp_path) as (url, state):
-        run = command(
-            folder,
-            "../visits.parquet",
-            *("--connect", url, "--output", "release/", "--partition-by", "diagnosis"),
-            SPARK_CONF_DIR=str(settings),
-        )
-        is_released(run, folder)
-        [application] = state()["completedapps"]
+    before = len(cluster.applications())
 
+    run = command(
+        folder,
+        "../visits.parquet",
+        *("--connect", cluster.url, "--output", "release/", "--partition-by", "diagnosis"),
+        SPARK_CONF_DIR=str(cluster.settings),
+    )
+
+    is_released(run, folder)
+    [application] = cluster.applications()[before:]
     assert application["cores"] == 2
 
 
-def test_spark_connect_writes(tmp_path: Path, folder: Path) -> None:
+def test_spark_connect_writes(tmp_path: Path, folder: Path, connect_server: str) -> None:
     pq.write_table(VISITS, tmp_path / "visits.parquet")
-    with connect_server(tmp_path) as url:
-        run = command(folder, f"{tmp_path}/visits.parquet", "--connect", url, "--output", "release")
+    file = f"{tmp_path}/visits.parquet"
+
+    run = command(folder, file, "--connect", connect_server, "--output", "release")
 
     is_released(run, folder)

@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -69,22 +70,38 @@ def local_spark() -> Any:
         return builder.getOrCreate()
 
 
-@contextmanager
-def cluster(folder: Path) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
-    """A master with two workers: its URL, and what it says of itself."""
-    port, page = free_port(), free_port()
-    url = f"spark://127.0.0.1:{port}"
+@dataclass(frozen=True)
+class Cluster:
+    """A master with two workers."""
 
-    def state() -> dict[str, Any]:
-        with urlopen(f"http://127.0.0.1:{page}/json/") as answer:
+    url: str
+    page: str
+    settings: Path
+    """The SPARK_CONF_DIR of its users, whose executors start as soon as it did."""
+
+    def state(self) -> dict[str, Any]:
+        with urlopen(self.page) as answer:
             found: dict[str, Any] = json.load(answer)
             return found
 
-    def workers() -> int:
-        with suppress(HTTPError, ValueError):  # the page is there before what it shows
-            return int(state()["aliveworkers"])
-        return 0
+    def applications(self) -> list[dict[str, Any]]:
+        """Those that have ended, the last one last."""
+        ended: list[dict[str, Any]] = self.state()["completedapps"]
+        return sorted(ended, key=lambda application: application["starttime"])
 
+    def is_complete(self) -> bool:
+        with suppress(HTTPError, ValueError):  # the page is there before what it shows
+            return int(self.state()["aliveworkers"]) == 2
+        return False
+
+
+@contextmanager
+def cluster_in(folder: Path) -> Iterator[Cluster]:
+    port, page = free_port(), free_port()
+    settings = folder / "conf"
+    settings.mkdir()
+    (settings / "spark-defaults.conf").write_text(f"spark.executor.extraJavaOptions {FLAGS}\n")
+    started = Cluster(f"spark://127.0.0.1:{port}", f"http://127.0.0.1:{page}/json/", settings)
     with ExitStack() as running:
         deploy = "org.apache.spark.deploy"
         own = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page)]
@@ -92,14 +109,14 @@ def cluster(folder: Path) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
         until(lambda: listens(port))
         for worker in ("one", "two"):
             own = ["-c", "1", "-m", "1g", "--webui-port", "0", "--host", "127.0.0.1"]
-            own += ["--work-dir", str(folder / worker), url]
+            own += ["--work-dir", str(folder / worker), started.url]
             running.enter_context(java_program(folder, f"{deploy}.worker.Worker", *own))
-        until(lambda: listens(page) and workers() == 2)
-        yield url, state
+        until(lambda: listens(page) and started.is_complete())
+        yield started
 
 
 @contextmanager
-def connect_server(folder: Path) -> Iterator[str]:
+def connect_server_in(folder: Path) -> Iterator[str]:
     """A server of Spark Connect: its URL."""
     port = free_port()
     own = ["--master", "local[2]", "--conf", f"spark.connect.grpc.binding.port={port}"]
