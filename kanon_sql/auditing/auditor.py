@@ -309,7 +309,7 @@ def _people_of(
         if distance.people and distances and _any_fails([distances[distance.step.name]]):
             yield distance.step.name, session.row(distance.people)
     for reference in plan.references:
-        is_of_presence = any(item.check.model.of_reference for item in reference.checks)
+        is_of_presence = any(check.model.of_reference for check, _ in reference.checks)
         is_needed = (
             _any_fails([matches[reference.step.name]]) if is_of_presence and matches else in_several
         )

@@ -118,7 +118,7 @@ def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answe
     achieved = _or_none(row[least])
     classes = people = None
     if check.gates and required is not None and achieved is not None:
-        label = next(item.label for item in checks if item.check is check)
+        label = next(label for other, label in checks if other is check)
         classes, people = (
             int(row[f"kanon_{label}_violated{place}_{unit}"]) for unit in ("classes", "people")
         )
@@ -316,10 +316,10 @@ def _rows_of(check: BoundCheck, plan: Plan, answers: Answers) -> tuple[Sizes, st
             row = answers.distances[distance.step.name]
             return [row], distance.labelled.label, answers.people_of.get(distance.step.name)
     for read in plan.sensitive:
-        for item in read.checks:
-            if item.check is check:
+        for other, label in read.checks:
+            if other is check:
                 name = read.step.name
-                return answers.sensitive[name], item.label, answers.people_of.get(name)
+                return answers.sensitive[name], label, answers.people_of.get(name)
     raise AssertionError(f"no step answers {check.model.name()}")
 
 
@@ -385,10 +385,7 @@ def _reference_finding(
     check: BoundCheck, model: ReferenceModel, plan: Plan, answers: Answers
 ) -> CheckFinding:
     step, label = next(
-        (step, item.label)
-        for step in plan.references
-        for item in step.checks
-        if item.check is check
+        (step, label) for step in plan.references for other, label in step.checks if other is check
     )
     row = answers.matches[step.step.name]
     of_people = row_of_people(step, answers)

@@ -48,10 +48,10 @@ def sensitive_models(
     checks: Iterable[LabelledCheck],
 ) -> Iterator[tuple[SensitiveModel, LabelledCheck]]:
     """Yield the sensitive models with their checks; homogeneity is measured in any case."""
-    for item in checks:
-        model = item.check.model
+    for labelled_check in checks:
+        model = labelled_check.check.model
         if isinstance(model, SensitiveModel) and not model.counts_violations:
-            yield model, item
+            yield model, labelled_check
 
 
 def class_arguments(
@@ -63,10 +63,10 @@ def class_arguments(
     for model, _ in sensitive_models(checks):
         needs |= model.needs
     columns: dict[Named, None] = {}
-    for item in checks:
-        macro = f"{item.check.model.name()}_columns"
+    for labelled_check in checks:
+        macro = f"{labelled_check.check.model.name()}_columns"
         if macro in macro_names():
-            aggregates = declared(macro, **_arguments(bound, sensitive, item))
+            aggregates = declared(macro, **_arguments(bound, sensitive, labelled_check))
             columns |= {Named(column["expression"], column["name"]): None for column in aggregates}
     return {
         "needs": sorted(needs),
@@ -107,40 +107,41 @@ def class_measures(
     bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
     """The measure of each sensitive check on one class, and its companion measure, if any."""
-    for model, item in sensitive_models(checks):
-        arguments = _arguments(bound, sensitive, item)
-        yield _measure(model, item, arguments)
+    for model, labelled_check in sensitive_models(checks):
+        arguments = _arguments(bound, sensitive, labelled_check)
+        yield _measure(model, arguments)
         if model.beside:
             companion = render_known(f"{model.name()}_beside", **arguments)
-            yield Named(companion, f"kanon_{item.label}_{model.beside}")
+            yield Named(companion, f"kanon_{labelled_check.label}_{model.beside}")
 
 
-def _measure(model: SensitiveModel, check: LabelledCheck, arguments: Mapping[str, Any]) -> Named:
-    return Named(render_known(model.name(), **arguments), f"kanon_{check.label}")
+def _measure(model: SensitiveModel, arguments: Mapping[str, Any]) -> Named:
+    return Named(render_known(model.name(), **arguments), f"kanon_{arguments['label']}")
 
 
 def class_verdicts(
     bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
     """Predicates per check: the classes that violate it, and those whose measure is infinite."""
-    for model, item in sensitive_models(checks):
-        arguments = _arguments(bound, sensitive, item)
-        arguments["measure"] = render("figure", measure=_measure(model, item, arguments))
-        suffixes = [("infinite", model.may_be_infinite), ("violated", item.check.gates)]
+    for model, labelled_check in sensitive_models(checks):
+        check, label = labelled_check
+        arguments = _arguments(bound, sensitive, labelled_check)
+        arguments["measure"] = render("figure", measure=_measure(model, arguments))
+        suffixes = [("infinite", model.may_be_infinite), ("violated", check.gates)]
         for suffix, is_needed in suffixes:
             if is_needed:
                 predicate = render_known(f"{model.name()}_{suffix}", **arguments)
-                yield Named(predicate, f"kanon_{item.label}_{suffix}")
+                yield Named(predicate, f"kanon_{label}_{suffix}")
 
 
 def class_violations(
     bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
     """Predicates for the classes that fail each gating check; homogeneous ones in any case."""
-    for item in checks:
-        if item.check.model.counts_violations:
+    for check, label in checks:
+        if check.model.counts_violations:
             predicate = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
-            yield Named(predicate, f"kanon_{item.label}_violated")
+            yield Named(predicate, f"kanon_{label}_violated")
     for verdict in class_verdicts(bound, sensitive, checks):
         if verdict.name.endswith("_violated"):
             yield verdict
@@ -150,12 +151,12 @@ def sensitive_measures(
     bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[str]:
     """Aggregates over all classes for each sensitive check: worst class and violation counts."""
-    for model, item in sensitive_models(checks):
+    for model, labelled_check in sensitive_models(checks):
         least = model.worst == "least"
-        for measure in class_measures(bound, sensitive, [item]):
+        for measure in class_measures(bound, sensitive, [labelled_check]):
             figure = render("figure", measure=measure)
             yield render("worst_class", least=least, figure=figure, name=measure.name)
-        for predicate, name in class_verdicts(bound, sensitive, [item]):
+        for predicate, name in class_verdicts(bound, sensitive, [labelled_check]):
             label = name.removeprefix("kanon_")
             yield render("classes_where", predicate=predicate, name=label)
             if name.endswith("_violated"):
@@ -171,11 +172,11 @@ def records_column(bound: ResolvedQuestion) -> str:
 
 def presence_violations(checks: Iterable[LabelledCheck]) -> Iterator[Named]:
     """Predicates for the reference classes outside the bounds of each δ-presence check."""
-    for item in checks:
-        model = item.check.model
+    for check, label in checks:
+        model = check.model
         if isinstance(model, DeltaPresence) and model.gates:
             predicate = out_of_bounds(model, model.class_bounds)
-            yield Named(predicate, f"kanon_{item.label}_violated")
+            yield Named(predicate, f"kanon_{label}_violated")
 
 
 def out_of_bounds(model: ReferenceModel, bounds: Mapping[str, Any]) -> str:
@@ -190,8 +191,8 @@ def _population(model: ReferenceModel) -> str:
 
 def reference_measures(bound: ResolvedQuestion, checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """Aggregates over all classes for each check against a reference."""
-    for item in checks:
-        model, label = item.check.model, item.label
+    for check, label in checks:
+        model = check.model
         assert isinstance(model, ReferenceModel)
         if isinstance(model, JournalistRisk):
             at_risk = render("journalist_risk", bound=model.threshold)
@@ -212,14 +213,15 @@ def reference_measures(bound: ResolvedQuestion, checks: Iterable[LabelledCheck])
 
 
 def _arguments(
-    bound: ResolvedQuestion, sensitive: BoundColumn, item: LabelledCheck
+    bound: ResolvedQuestion, sensitive: BoundColumn, labelled_check: LabelledCheck
 ) -> dict[str, Any]:
     """Every argument that a model's macros may use."""
+    check, label = labelled_check
     return {
-        **item.check.model.parameters,
+        **check.model.parameters,
         "sensitive": sensitive,
         "entity": bound.entity,
         "unknown": bound.unknown,
-        "label": item.label,
+        "label": label,
         "counted": render("counted", entity=bound.entity, unknown=bound.unknown),
     }

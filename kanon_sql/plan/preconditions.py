@@ -307,8 +307,8 @@ def _castable(
 
 def _sensitive(bound: ResolvedQuestion) -> Iterator[Precondition]:
     """What sensitive checks require of the values: numbers, a listed order or a place in a tree."""
-    for item in labelled(check for check in bound.checks if check.model.reads_values):
-        model, column, paths = item.check.model, item.check.column, item.check.paths
+    for check, label in labelled(check for check in bound.checks if check.model.reads_values):
+        model, column, paths = check.model, check.column, check.paths
         assert column is not None
         on_column = {"relation": records(bound, [column]), "column": column}
         listed = list(model.parameters.get("order", ())) or [path[0] for path in paths]
@@ -321,7 +321,7 @@ def _sensitive(bound: ResolvedQuestion) -> Iterator[Precondition]:
             }
             yield _LISTED.of(
                 bound,
-                f"listed_in_{item.label}",
+                f"listed_in_{label}",
                 bound.table,
                 column.name,
                 arguments,
@@ -329,7 +329,7 @@ def _sensitive(bound: ResolvedQuestion) -> Iterator[Precondition]:
                 listed="hierarchy" if paths else "order",
             )
         elif column.is_text:
-            name = f"orderable_in_{item.label}"
+            name = f"orderable_in_{label}"
             yield _ORDERABLE.of(bound, name, bound.table, column.name, on_column, model=model)
 
 

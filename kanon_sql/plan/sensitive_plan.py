@@ -49,25 +49,25 @@ def size_conditions(size: int | None) -> Iterator[str]:
 
 def value_conditions(checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """Pass conditions of sensitive checks on the rows per class size."""
-    for item in checks:
-        if item.check.gates:
-            is_homogeneity = item.check.model.counts_violations
-            failing = "homogeneous" if is_homogeneity else f"{item.label}_violated"
+    for check, label in checks:
+        if check.gates:
+            is_homogeneity = check.model.counts_violations
+            failing = "homogeneous" if is_homogeneity else f"{label}_violated"
             yield f"kanon_{failing}_classes = 0 in every row."
 
 
 def people_conditions(checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """Pass conditions on the single row counting people in violating classes."""
-    for item in checks:
-        if item.check.gates:
-            yield f"kanon_{item.label}_violated_people = 0."
+    for check, label in checks:
+        if check.gates:
+            yield f"kanon_{label}_violated_people = 0."
 
 
 def class_conditions(checks: Iterable[LabelledCheck], place: str = "") -> Iterator[str]:
     """Pass conditions on the single row counting violating classes, by the attribute's `place`."""
-    for item in checks:
-        if item.check.gates and item.check.model.class_thresholds:
-            yield f"kanon_{item.label}_violated{place}_classes = 0."
+    for check, label in checks:
+        if check.gates and check.model.class_thresholds:
+            yield f"kanon_{label}_violated{place}_classes = 0."
 
 
 def name_at_levels(name: str, levels: Iterable[AtLevel]) -> str:
@@ -176,11 +176,13 @@ def _classes_of(
             ],
         ),
         KAnonymity,
-        *({Homogeneity: None} | {type(item.check.model): None for item in checks}),
+        *({Homogeneity: None} | {type(check.model): None for check, _ in checks}),
         pass_conditions=[*size_conditions(size), *value_conditions(checks)],
     )
     counted_in_people = [
-        item for item in checks if item.check.gates or item.check.model.counts_violations
+        labelled_check
+        for labelled_check in checks
+        if labelled_check.check.gates or labelled_check.check.model.counts_violations
     ]
     violated = list(class_violations(bound, sensitive, counted_in_people))
     people = (
@@ -195,7 +197,7 @@ def _classes_of(
                 **class_arguments(bound, sensitive, counted_in_people),
                 flags=violated,
             ),
-            *({type(item.check.model): None for item in counted_in_people}),
+            *({type(check.model): None for check, _ in counted_in_people}),
             only="where people have records in several of these classes, and some of those fail or "
             "are homogeneous",
             pass_conditions=people_conditions(checks),
@@ -222,20 +224,21 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
         for check in bound.checks
         if isinstance(check.model, TCloseness) and check.model.has_own_distance
     ]
-    for item in labelled(checks):
-        model, sensitive = item.check.model, item.check.column
+    for labelled_check in labelled(checks):
+        check, label = labelled_check
+        model, sensitive = check.model, check.column
         assert isinstance(model, TCloseness)
         assert sensitive is not None
-        columns = [*bound.quasi_identifiers, *other_sensitive(bound, item.check)]
-        arguments: dict[str, Any] = of_distance(item.check) | {
+        columns = [*bound.quasi_identifiers, *other_sensitive(bound, check)]
+        arguments: dict[str, Any] = of_distance(check) | {
             "relation": records(bound, with_entity(bound, [*columns, sensitive])),
             "columns": columns,
             "sensitive": sensitive,
             "entity": bound.entity,
             "unknown": bound.unknown,
-            "class_measures": list(class_measures(bound, sensitive, [item])),
+            "class_measures": list(class_measures(bound, sensitive, [labelled_check])),
         }
-        name = f"{item.label}_{model.distance}_{sensitive.name}"
+        name = f"{label}_{model.distance}_{sensitive.name}"
         classes = step(
             bound,
             name,
@@ -244,12 +247,12 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
             render(
                 f"{model.distance}_distance",
                 **arguments,
-                measures=list(sensitive_measures(bound, sensitive, [item])),
+                measures=list(sensitive_measures(bound, sensitive, [labelled_check])),
             ),
             TCloseness,
-            pass_conditions=class_conditions([item]),
+            pass_conditions=class_conditions([labelled_check]),
         )
-        violated = list(class_violations(bound, sensitive, [item]))
+        violated = list(class_violations(bound, sensitive, [labelled_check]))
         people = (
             step(
                 bound,
@@ -263,12 +266,12 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
                 ),
                 TCloseness,
                 only="where any of these classes fails",
-                pass_conditions=people_conditions([item]),
+                pass_conditions=people_conditions([labelled_check]),
             )
             if bound.entity and violated
             else None
         )
-        yield DistanceStep(item, classes, people)
+        yield DistanceStep(labelled_check, classes, people)
 
 
 def of_distance(check: BoundCheck) -> dict[str, Any]:
@@ -327,15 +330,15 @@ def spelling_look(bound: ResolvedQuestion, sensitive: BoundColumn) -> SpellingLo
 def named_values_steps(bound: ResolvedQuestion) -> Iterator[NamedValuesStep]:
     """Steps that detect misspelled values, which would never match and so pass their check."""
     checks = [check for check in bound.checks if check.model.named_values]
-    for item in labelled(checks):
-        model, sensitive = item.check.model, item.check.column
+    for check, label in labelled(checks):
+        model, sensitive = check.model, check.column
         assert sensitive is not None
         yield NamedValuesStep(
-            item.check,
+            check,
             len(model.named_values),
             step(
                 bound,
-                f"named_in_{item.label}",
+                f"named_in_{label}",
                 f"How many of the values that {model.name()} names occur in {sensitive.name}?",
                 render(
                     "named_values_that_occur",

@@ -195,8 +195,8 @@ def _statements(
         labelled_checks = labelled(check for check in together if check.column == sensitive)
         yield _statement(bound, relation, rolled_up, table_counts, labelled_checks, also=too_small)
         too_small = None
-    for item in labelled(check for check in alone if check.model.has_own_distance):
-        yield _statement(bound, relation, rolled_up, table_counts, [item])
+    for labelled_check in labelled(check for check in alone if check.model.has_own_distance):
+        yield _statement(bound, relation, rolled_up, table_counts, [labelled_check])
     if too_small:
         yield render(
             "k_anonymity",
@@ -206,8 +206,8 @@ def _statements(
             rolled_up=rolled_up,
             violating=too_small,
         )
-    for item in labelled(check for check in required if check not in alone):
-        yield _classes_with_parts(bound, relation, rolled_up, table_counts, item)
+    for labelled_check in labelled(check for check in required if check not in alone):
+        yield _classes_with_parts(bound, relation, rolled_up, table_counts, labelled_check)
 
 
 def _classes_with_parts(
@@ -215,20 +215,20 @@ def _classes_with_parts(
     relation: str,
     rolled_up: bool,
     table_counts: Mapping[str, str],
-    item: LabelledCheck,
+    labelled_check: LabelledCheck,
 ) -> str:
     """The classes with a failing part: the members who share their other sensitive values.
 
     The whole class is suppressed, as dropping one part would reveal these values.
     """
-    others = other_sensitive(bound, item.check)
+    others = other_sensitive(bound, labelled_check.check)
     columns = (*bound.quasi_identifiers, *others)
     bound_by_part = replace(bound, quasi_identifiers=columns, keys=columns)
     return render(
         "classes_with_parts",
         relation=relation,
         columns=list(bound.quasi_identifiers),
-        parts=_statement(bound_by_part, relation, rolled_up, table_counts, [item]),
+        parts=_statement(bound_by_part, relation, rolled_up, table_counts, [labelled_check]),
         rolled_up=rolled_up,
     )
 
@@ -247,7 +247,7 @@ def _statement(
     assert sensitive is not None
     verdicts = list(class_verdicts(bound, sensitive, checks))
     failed = [verdict.expression for verdict in verdicts if verdict.name.endswith("_violated")]
-    if any(item.check.model.counts_violations for item in checks):
+    if any(check.model.counts_violations for check, _ in checks):
         failed.append(render("homogeneity", entity=bound.entity, unknown=bound.unknown))
     arguments = class_arguments(bound, sensitive, checks)
     macro = "sensitive_values"

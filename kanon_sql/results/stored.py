@@ -77,26 +77,26 @@ class JsonValue(NamedTuple):
         return read
 
     def _fault(self, fault: ErrorDetails) -> InputError:
-        item, location = self, fault["loc"]
+        part, location = self, fault["loc"]
         if location[-1:] == ("[key]",):
             return self._at(location[:-2]).error("an object whose names are levels")
-        item = self._at(location)
+        part = self._at(location)
         match fault:
             case {"type": "missing"}:
-                return item.missing_key(str(location[-1]))
+                return part.missing_key(str(location[-1]))
             case {"type": "literal_error", "ctx": {"expected": names}}:
-                return item.error(names.replace(", ", " or ").replace("'", ""))
+                return part.error(names.replace(", ", " or ").replace("'", ""))
             case {"type": "value_error", "ctx": {"error": expected}}:
-                return item.error(str(expected))
-        return item.error(_EXPECTED[fault["type"]])
+                return part.error(str(expected))
+        return part.error(_EXPECTED[fault["type"]])
 
     def _at(self, location: tuple[int | str, ...]) -> JsonValue:
         """The value at a location of the dataclass, whose fields need not all be keys of JSON."""
-        item = self
+        part = self
         for key in location:
-            if isinstance(key, int) or (isinstance(item.value, dict) and key in item.value):
-                item = item.part(key)
-        return item
+            if isinstance(key, int) or (isinstance(part.value, dict) and key in part.value):
+                part = part.part(key)
+        return part
 
     def part(self, key: str | int) -> JsonValue:
         if isinstance(key, int):

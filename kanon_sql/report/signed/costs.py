@@ -232,13 +232,13 @@ def _release_off_the_curve(
         )
 
 
-def _cost(item: Point, tradeoff: Tradeoff, signed: Signed, mark: str = "") -> Bin:
-    lost = item.lost(tradeoff.metric) or 0.0
-    most = max(point.lost(tradeoff.metric) or 0.0 for point in tradeoff.points) or 1.0
-    levels = ", ".join(f"{printable(name)} {level}" for name, level in (item.levels or {}).items())
+def _cost(point: Point, tradeoff: Tradeoff, signed: Signed, mark: str = "") -> Bin:
+    lost = point.lost(tradeoff.metric) or 0.0
+    most = max(other.lost(tradeoff.metric) or 0.0 for other in tradeoff.points) or 1.0
+    levels = ", ".join(f"{printable(name)} {level}" for name, level in (point.levels or {}).items())
     note = " · ".join(text for text in (mark, levels) if text)
-    few, share = signed.cell(item.suppressed or 0), _lost(tradeoff, lost)
-    if signed.is_small(item.suppressed or 0):
+    few, share = signed.cell(point.suppressed or 0), _lost(tradeoff, lost)
+    if signed.is_small(point.suppressed or 0):
         # The loss added by few suppressed records would reveal their number.
         lost, share = 0.0, NONE
-    return Bin(number(item.k), item.suppressed or 0, share, lost / most, False, note, few)
+    return Bin(number(point.k), point.suppressed or 0, share, lost / most, False, note, few)
