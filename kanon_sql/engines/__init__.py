@@ -95,9 +95,8 @@ def connect(
     'duckdb'
     """
     header = None if header == {} else header
-    text = TextOptions(
-        delimiter, tuple(column_list("null_strings", null_strings)), header, decimal, tuple(marks)
-    )
+    null_strings, marks = column_list("null_strings", null_strings), column_list("marks", marks)
+    text = TextOptions(delimiter, tuple(null_strings), header, decimal, tuple(marks))
     scheme = _scheme(target) if isinstance(target, str) else None
     if scheme is not None and dialect is not None:
         raise SpecError(f"a URL implies the dialect: leave out dialect={dialect!r}.")
