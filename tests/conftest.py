@@ -62,16 +62,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class OneSpark(LoadScopeScheduling):
-    """Keeps modules together, and all tests that ask Spark, so that one is started and warms up.
-    They take longest, and come first."""
+    """Keeps modules together, and all tests that ask Spark, so that one is started and warms up."""
 
     def _split_scope(self, nodeid: str) -> str:
         return "spark" if "spark" in re.split(r"[\W_]+", nodeid) else super()._split_scope(nodeid)
-
-    def _assign_work_unit(self, node: Any) -> None:
-        if "spark" in self.workqueue:
-            self.workqueue.move_to_end("spark", last=False)
-        super()._assign_work_unit(node)
 
 
 @pytest.hookimpl(optionalhook=True)
