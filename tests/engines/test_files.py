@@ -943,3 +943,13 @@ def test_a_database_of_sqlite_is_said_to_be_one(tmp_path: Path) -> None:
 def test_no_driver_is_recommended_where_it_would_not_help(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(kanon.SpecError, match=said):
         kanon.anonymize("t", engine="snowflake://a/d", quasi_identifiers=["zip"], k=2, **asked)
+
+
+def test_one_mark_is_one_mark(tmp_path: Path) -> None:
+    file = tmp_path / "cells.csv"
+    file.write_text("area;n\na;1,5\nb;(D)\na;2,5\n")
+
+    with kanon.connect(delimiter=";", decimal=",", marks="(D)") as engine:
+        numbers = engine.query(f"select n from {engine.table(str(file)).sql}")
+
+    assert [row["n"] for row in numbers] == ["1.5", "(D)", "2.5"]
