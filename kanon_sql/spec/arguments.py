@@ -474,7 +474,8 @@ def by_column(parameter: str, mapping: Any) -> dict[str, Any]:
 
 
 def column_list(parameter: str, names: Any) -> list[str]:
-    """Column names as a list; a set is sorted, so that the order is the same on every run."""
+    """Column names, null strings or marks as a list; a set is sorted, so that the order is the same
+    on every run."""
     if names is None:
         return []
     several = (
@@ -483,8 +484,9 @@ def column_list(parameter: str, names: Any) -> list[str]:
     columns = [_column(name) for name in several]
     wrong = [name for name in columns if not isinstance(name, str)]
     if wrong:
+        noun = "text" if parameter in ("null_strings", "marks") else "column"
         raise SpecError(
-            f"{parameter} must be a column or a list of them; found {kind_of(wrong[0])}."
+            f"{parameter} must be a {noun} or a list of them; found {kind_of(wrong[0])}."
         )
     return sorted(columns) if isinstance(names, set | frozenset) else columns
 
