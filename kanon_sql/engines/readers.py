@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Number
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import unquote
 
 from kanon_sql.errors import InputError, KanonError, printable
 from kanon_sql.files import Decimal, file_kind
+from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 
 
@@ -43,6 +48,8 @@ class TextOptions:
     """Marks of suppressed figures, which may stand among numbers with a decimal comma."""
 
 
+NO_HIVE = MappingProxyType({"hive_partitioning": "false"})
+"""The option that adds no column for a folder name like `year=2024`."""
 GLOB_CHARACTERS = "*?["
 
 
@@ -141,15 +148,24 @@ def folder_of_files(folder: str) -> list[Path]:
     return files
 
 
+def folder_values(file: str) -> dict[str, str]:
+    """The values that folder names give to columns.
+
+    >>> folder_values("visits/year=2024/sex=F/1.parquet")
+    {'year': '2024', 'sex': 'F'}
+    """
+    folders = file.replace("\\", "/").split("/")[:-1]
+    split = (folder.partition("=") for folder in folders)
+    return {name: unquote(value) for name, equals, value in split if equals}
+
+
 def folder_columns(files: Sequence[str]) -> list[str]:
     """The columns that DuckDB would infer from folder names like `year=2024`.
 
     >>> folder_columns(["visits/year=2024/sex=F/1.parquet", "visits/year=2025/sex=F/1.parquet"])
     ['year', 'sex']
     """
-    folders = (file.replace("\\", "/").split("/")[:-1] for file in files)
-    names = (folder.partition("=") for path in folders for folder in path)
-    return list(dict.fromkeys(name for name, equals, _ in names if equals))
+    return list(dict.fromkeys(name for file in files for name in folder_values(file)))
 
 
 def without_partitions(file: str, pattern: str = "") -> str:
@@ -198,22 +214,83 @@ def require_each_once(files: Iterable[str], pattern: str) -> None:
             )
 
 
-def no_hive_columns(files: Sequence[str]) -> dict[str, str]:
-    """Options that disable hive partitioning, where folder names would add columns."""
-    return {"hive_partitioning": "false"} if folder_columns(files) else {}
+def hive_columns(
+    files: Sequence[str],
+    own: Sequence[str],
+    run: Run,
+    reader: str,
+    options: dict[str, str],
+    *,
+    constant: bool = True,
+) -> dict[str, str]:
+    """Further options, by which a reader adds folder names as columns, or ignores them where the
+    files have all of these.
 
-
-def hive_columns(files: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Options that add folder names as columns, or ignore them where the files have all of these.
-
-    Raises `InputError` where only some of them are columns of the files.
+    With `constant`, folder names of one value are added too. Raises `InputError` where only some
+    are columns of the files, or a file has another value than the name of its folder.
     """
     folders = folder_columns(files)
-    if folders and {folder.casefold() for folder in folders} <= {name.casefold() for name in own}:
-        return no_hive_columns(files)
+    if not folders:
+        return {}
+    if {folder.casefold() for folder in folders} <= {name.casefold() for name in own}:
+        by_file = options | NO_HIVE | {"filename": "'kanon_file'"}
+        require_values_of_folders(files, own, call(reader, path_list(files), by_file), run)
+        return dict(NO_HIVE)
     require_no_folder_instead(files[0], folders, own)
+    require_same_folders(files)
+    if not constant and len({(*folder_values(file).items(),) for file in files}) == 1:
+        return dict(NO_HIVE)
     # Keep folder names as text: year=02 and year=2 differ.
-    return {"hive_types_autocast": "false"} if folders else {}
+    return {"hive_types_autocast": "false"}
+
+
+def require_values_of_folders(
+    files: Sequence[str], own: Sequence[str], source: str, run: Run
+) -> None:
+    """Reject a file with another value in a column than the folder above it has in its name."""
+    folded = {folder.casefold() for folder in folder_columns(files)}
+    columns = [name for name in own if name.casefold() in folded]
+    by_path = {os.path.normpath(file): file for file in files}
+    for path, *cells in run(render("values_by_file", source=source, columns=columns)):
+        file = by_path[os.path.normpath(path)]
+        values = {name.casefold(): value for name, value in folder_values(file).items()}
+        for column, *found in zip(columns, cells[::3], cells[1::3], cells[2::3], strict=True):
+            if not is_value_of_folder(values.get(column.casefold()), *found):
+                raise InputError(
+                    f'{file} has a column "{column}", and a folder above it gives that column '
+                    "another value, which other readers would read in its place. Rename the folder "
+                    "or the column."
+                )
+
+
+def is_value_of_folder(folder: str | None, least: Any, greatest: Any, nulls: int) -> bool:
+    """Whether a column has no other value than the one in the name of a folder.
+
+    >>> is_value_of_folder("02", 2, 2, 0), is_value_of_folder("02", "2", "2", 0)
+    (True, False)
+    """
+    if folder is None:
+        return True
+    if least is None:
+        return folder == "__HIVE_DEFAULT_PARTITION__"
+    if nulls or least != greatest:
+        return False
+    if isinstance(least, Number):
+        with suppress(ValueError):
+            return Fraction(folder) == Fraction(str(least))
+    return folder == str(least)
+
+
+def require_same_folders(files: Sequence[str]) -> None:
+    """Reject files of which only some lie in a folder like `year=2024`, whose names DuckDB would
+    then ignore."""
+    first = [*folder_values(files[0])]
+    for file in files:
+        if [*folder_values(file)] != first:
+            raise InputError(
+                f"{file} does not lie in folders of the same names before = as {files[0]}, so a "
+                "column that they give would be missing. Name files of the same folders only."
+            )
 
 
 def require_no_folder_instead(table: str, folders: Sequence[str], own: Sequence[str]) -> None:

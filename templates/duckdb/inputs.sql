@@ -73,6 +73,21 @@ from parquet_file_metadata({{ files }})
 {%- endmacro %}
 
 
+{# Of each file, named in `kanon_file`: each column's least and greatest value, and its NULLs. #}
+{% macro values_by_file(source, columns) %}
+select
+    kanon_file,
+{% for column in columns %}
+    min({{ kanon_sql.ident(column) }}),
+    max({{ kanon_sql.ident(column) }}),
+    count(*) - count({{ kanon_sql.ident(column) }}){{ "," if not loop.last }}
+{% endfor %}
+from {{ source }}
+group by kanon_file
+order by kanon_file
+{%- endmacro %}
+
+
 {# Distinct keys of all JSON objects. #}
 {% macro json_object_keys(source) %}
 select distinct unnest(json_keys(json))

@@ -644,16 +644,112 @@ def test_no_refusal_holds_a_value_that_is_the_name_of_a_folder(
     )
 
 
-def test_a_folder_named_like_a_column_of_the_file_is_not_read_in_its_place(tmp_path: Path) -> None:
+ANOTHER_VALUE = (
+    "and a folder above it gives that column another value, which other readers would read in its "
+    "place. Rename the folder or the column."
+)
+FORMS = ["parquet", "csv", "json"]
+
+
+def in_folder(folder: Path, select: str, form: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    duckdb.sql(f"copy ({select}) to '{folder}/p.{form}' (format {form})")
+    return folder / f"p.{form}"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_folder_that_gives_a_column_of_its_files_another_value_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """DuckDB and polars read the folder's value: k = 1 for them, where the files hold k = 2."""
+    monkeypatch.chdir(tmp_path)
+    for zip_code in ("02138", "02139"):
+        in_folder(tmp_path / f"zip={zip_code}", "select '0213*' as zip, 'a' as a", form)
+    assert refusal(f"*/p.{form}").replace("./", "") == (
+        f'zip=…/p.{form} (file 1 of 2 by path) has a column "zip", {ANOTHER_VALUE}'
+    )
+    masked = Path("zip=02138", f"p.{form}")
+    assert refusal(masked) == f'p.{form} has a column "zip", {ANOTHER_VALUE}'
+    assert duckdb.sql(f"select zip from '*/p.{form}' order by zip").fetchall() == [
+        ("02138",),
+        ("02139",),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("folder", "value", "forms"),
+    [
+        ("zip=02138", "'02138'", FORMS),
+        ("ZIP=a%20b", "'a b'", FORMS),
+        ("month=02", "2", ["parquet", "json"]),
+        ("day=2024-02-01", "date '2024-02-01'", FORMS),
+        ("share=1.50", "1.5::double", ["parquet", "json"]),
+        ("zip=__HIVE_DEFAULT_PARTITION__", "null::varchar", FORMS),
+    ],
+)
+def test_a_folder_may_repeat_what_each_of_its_files_has(
+    tmp_path: Path, folder: str, value: str, forms: list[str]
+) -> None:
+    """A number of a text file is text, and 2 is not 02 there."""
+    name = folder.partition("=")[0]
+    select = f"select {value} as {name.lower()}, n as a from range(3) as r(n)"
+    [[there]] = duckdb.sql(f"select {value}").fetchall()
+    for form in FORMS:
+        file = in_folder(tmp_path / folder, select, form)
+        if form in forms:
+            assert [str(row[0]) for row in read(file)] == [str(there)] * 3
+        else:
+            assert "another value" in refusal(file)
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "select '02138' as zip union all select '02139'",
+        "select '02138' as zip union all select null",
+        "select 2138 as zip",
+        "select '2138' as zip",
+        "select null::varchar as zip",
+    ],
+)
+def test_a_folder_is_held_against_every_value_of_its_files(tmp_path: Path, select: str) -> None:
+    file = parquet(tmp_path / "zip=02138", select, "p.parquet")
+    if "select 2138" in select:  # a number has no leading zero
+        assert read(file) == [(2138,)]
+    else:
+        assert refusal(file) == f'p.parquet has a column "zip", {ANOTHER_VALUE}'
+
+
+def test_a_folder_within_one_that_is_a_column_is_not_read_in_its_place(tmp_path: Path) -> None:
     """DuckDB would: then everyone in the file has one zip code, and they are one class."""
-    select = "select * from (values ('02138', 1), ('02139', 2)) as people(zip, a)"
-    file = parquet(tmp_path / "runs" / "ZIP=1", select, "p.parquet")
-    assert read(file) == [("02138", 1), ("02139", 2)]
+    select = "select '1' as zip, 'a' as a"
     beside = parquet(tmp_path / "runs" / "zip=1" / "year=2", select, "p.parquet")
     assert refusal(beside) == (
         'p.parquet has a column "zip", and a folder above it gives that column a value too, which '
         "would be read in its place. Rename the folder or the column."
     )
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("other", ["", "b=1", "A=1", "a=2/b=1"])
+def test_folders_of_different_names_are_refused(tmp_path: Path, form: str, other: str) -> None:
+    """DuckDB ignores all of them then, and tells nobody."""
+    for folder in ("a=1", other):
+        in_folder(tmp_path / folder, "select 'x' as v", form)
+    assert "does not lie in folders of the same names" in refusal(f"{tmp_path}/**/p.{form}")
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_folders_of_text_files_that_tell_records_apart_are_a_column(
+    tmp_path: Path, form: str
+) -> None:
+    """A folder that all files share tells nobody apart, and is no column of them."""
+    for zip_code in ("02138", "2138"):
+        in_folder(tmp_path / f"zip={zip_code}", "select 'x' as a", form)
+    assert read(f"{tmp_path}/*/p.{form}") == [("x", "02138"), ("x", "2138")]
+    assert read(f"{tmp_path}/zip=02138/p.{form}") == [("x",)]
+    [table] = kanon.audit(f"{tmp_path}/*/p.{form}", "zip").tables
+    assert table.summary.k == 1
 
 
 def test_brackets_and_quotes_in_a_path_are_no_glob(tmp_path: Path) -> None:

@@ -26,11 +26,12 @@ from typing import IO, Any, NamedTuple, cast
 import duckdb
 
 from kanon_sql.engines.readers import (
+    NO_HIVE,
     Run,
     TextOptions,
     call,
     call_in_lines,
-    no_hive_columns,
+    hive_columns,
     path_list,
     require_usable_names,
     struct,
@@ -125,7 +126,7 @@ def csv_source(written: str, files: Sequence[str], run: Run, text: TextOptions) 
     if text.null_strings:
         require_null_strings(files[0], header.delimiter, text.null_strings)
         options["nullstr"] = f"[{', '.join(map(literal, ['', *text.null_strings]))}]"
-    options |= no_hive_columns(files)
+    options |= hive_columns(files, header.names, run, "read_csv", options, constant=False)
     types = dict.fromkeys(header.names, "VARCHAR")
     return call("read_csv", written, options), call_in_lines("read_csv", written, options, types)
 
@@ -314,7 +315,7 @@ def account(
         raise unreadable(file, line)
     wider = {"max_line_size": str(LONGEST_LINE), "buffer_size": str(2 * LONGEST_LINE)}
     for extra in ({}, wider):
-        source = call("read_csv", path_list([file]), options | extra | no_hive_columns([file]))
+        source = call("read_csv", path_list([file]), options | extra | NO_HIVE)
         try:
             [(records, value_bytes)] = run(
                 render("csv_account", source=source, columns=header.names)

@@ -22,6 +22,7 @@ from kanon_sql.engines.duckdb.lakehouse import table_format
 from kanon_sql.engines.failures import required
 from kanon_sql.engines.readers import (
     GLOB_CHARACTERS,
+    NO_HIVE,
     TABLE_LOGS,
     Run,
     TextOptions,
@@ -30,7 +31,6 @@ from kanon_sql.engines.readers import (
     damaged,
     hive_columns,
     in_table_format,
-    no_hive_columns,
     path_list,
     require_each_once,
     require_usable_names,
@@ -262,8 +262,9 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> FileSource
     for file in files:
         require_usable_names(file, [name for name, *_ in shapes[file]])
         require_same_columns(files[0], shapes[files[0]], file, shapes[file])
-    own = [name for name, *_ in shapes[files[0]]]
-    options = hive_columns(files, own) | nan_beyond_bounds(shapes[files[0]])
+    shape = shapes[files[0]]
+    options = hive_columns(files, [name for name, *_ in shape], run, "read_parquet", {})
+    options |= nan_beyond_bounds(shape)
     [(records,)] = run(render("parquet_records", files=path_list(files)))
     return FileSource(call("read_parquet", written, options), records=int(records))
 
@@ -331,7 +332,7 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Fi
 
     By itself DuckDB would read `2020-1-1` as the date `2020-01-01`, and a wide integer as a DOUBLE.
     """
-    options = {"records": "true"} | no_hive_columns(files)
+    options = {"records": "true"} | NO_HIVE
     detection = {
         "sample_size": "-1",
         "maximum_sample_files": str(len(files)),
@@ -345,6 +346,10 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Fi
         require_distinct_keys(path, written, types, run)
         require_narrow_integers(path, written, types, options, run)
         require_numbers_as_written(path, written, run)
+        typed = {"records": "true", "columns": struct(types)}
+        options = {"records": "true"} | hive_columns(
+            files, [*types], run, "read_json", typed, constant=False
+        )
     except duckdb.InterruptException:
         raise
     except duckdb.Error:
