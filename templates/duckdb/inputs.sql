@@ -61,8 +61,31 @@ select
     converted_type,
     scale,
     precision,
-    cast(logical_type as varchar)
+    cast(logical_type as varchar),
+    duckdb_type
 from parquet_schema({{ files }})
+{%- endmacro %}
+
+
+{#
+    Of INT96 columns, read as a date and a time of day: whether any has dates beyond TIMESTAMP_NS, and
+    whether each has nanoseconds.
+#}
+{% macro int96_timestamps(source, columns) %}
+select
+    coalesce(
+        bool_or(
+{% for column in columns %}
+            {{ "or " if not loop.first }}{{ kanon_sql.ident(column) }}.date not between date '1677-09-22' and date '2262-04-10'
+{% endfor %}
+        ),
+        false
+    ),
+{% for column in columns %}
+{% set time = kanon_sql.ident(column) ~ ".time" %}
+    coalesce(bool_or(cast({{ time }} as time) <> {{ time }}), false){{ "," if not loop.last }}
+{% endfor %}
+from {{ source }}
 {%- endmacro %}
 
 

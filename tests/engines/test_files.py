@@ -9,8 +9,10 @@ import os
 import random
 import re
 import sqlite3
+import struct
 from contextlib import closing
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -553,6 +555,116 @@ def test_nan_is_found_beyond_the_bounds_that_a_parquet_file_tells(
     )
     assert spread.checks[0].achieved == 2
     assert spread.checks[0].holds
+
+
+INSTANT = 1577836800123456789  # 2020-01-01 00:00:00.123456789
+DAY = 86400 * 10**9
+NS_UNREAD = duckdb.__version__ < "2"
+"""Whether DuckDB has no type for points in time with a zone in nanoseconds, nor reads INT96."""
+
+
+def int96(path: Path, *columns: list[int]) -> Path:
+    """A Parquet file with points in time, as nanoseconds since 1970, in columns of type INT96; by
+    their bytes, as writers in Arrow hold no date after 2262."""
+    near = [[INSTANT + 97 * place for place, _ in enumerate(column)] for column in columns]
+    table = {f"t{n}": pa.array(column, pa.timestamp("ns")) for n, column in enumerate(near)}
+    pyarrow.parquet.write_table(
+        pa.table({**table, "zip": ["a"] * len(columns[0])}),
+        path,
+        use_deprecated_int96_timestamps=True,
+        use_dictionary=False,
+        compression="none",
+    )
+
+    def raw(instant: int) -> bytes:
+        days, nanoseconds = divmod(instant, DAY)
+        return struct.pack("<qi", nanoseconds, days + 2440588)
+
+    content = path.read_bytes()
+    for column, stand_ins in zip(columns, near, strict=True):
+        values = b"".join(map(raw, stand_ins))
+        assert content.count(values) >= 1
+        content = content.replace(values, b"".join(map(raw, column)), 1)
+    path.write_bytes(content)
+    return path
+
+
+def classes_of(source: Any, column: str) -> int | str:
+    """The number of classes by a column, or what it is refused for."""
+    try:
+        [table] = kanon.audit(source, column).tables
+    except kanon.KanonError as error:
+        return str(error)
+    return table.summary.classes
+
+
+@pytest.mark.parametrize(
+    ("columns", "classes"),
+    [
+        ([[INSTANT, INSTANT - 1]], [2]),
+        ([[INSTANT, INSTANT - 1, INSTANT]], [2]),
+        ([[0, 1000, 10**18], [1, 2, 3]], [3, 3]),
+        ([[-62135596800 * 10**9, 253402300799 * 10**9, 0]], [3]),
+        ([[-62135596800 * 10**9, 253402300799 * 10**9], [1, 2]], [2, "INT96"]),
+        ([[-62135596800 * 10**9, -62135596800 * 10**9 + 1]], ["INT96"]),
+    ],
+)
+def test_int96_is_read_to_the_nanosecond_or_refused_by_name(
+    tmp_path: Path, columns: list[list[int]], classes: list[int | str]
+) -> None:
+    file = int96(tmp_path / "p.parquet", *columns)
+    for name, expected in enumerate(classes):
+        found = classes_of(file, f"t{name}")
+        if expected == "INT96" or NS_UNREAD:
+            assert (
+                f'column "t{name}" of p.parquet holds timestamps of Parquet\'s type INT96' in found
+            )
+        else:
+            assert found == expected
+    [table] = kanon.audit(f"{tmp_path}/*.parquet", "zip").tables
+    assert table.summary.classes == 1
+    refused = [f"t{name}" for name, one in enumerate(classes) if one == "INT96" or NS_UNREAD]
+    assert [warning[1:3] for warning in table.warnings if "INT96" in warning] == refused
+
+
+def test_int96_is_exact_in_globs_references_and_releases(tmp_path: Path) -> None:
+    for part in (1, 2):
+        (tmp_path / f"part={part}").mkdir()
+        int96(tmp_path / f"part={part}" / "p.parquet", [INSTANT, INSTANT - part])
+    if NS_UNREAD:
+        assert "INT96" in str(classes_of(f"{tmp_path}/*/p.parquet", "t0"))
+        return
+    [table] = kanon.audit(
+        f"{tmp_path}/*/p.parquet",
+        "t0",
+        k_map=1,
+        references={"all": kanon.ReferenceSpec(source=f"{tmp_path}/part=2/p.parquet")},
+    ).tables
+    assert (table.summary.classes, table.summary.k) == (3, 1)
+    assert [check.achieved for check in table.checks if check.model == "k_map"] == [0]
+    kanon.anonymize(f"{tmp_path}/*/p.parquet", ["zip"], k=2, output=tmp_path / "release.parquet")
+    assert classes_of(tmp_path / "release.parquet", "t0") == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "because"),
+    [
+        (pa.array([Decimal(f"{10**39}.0{n}") for n in "12"]), "decimals of more than 38 digits"),
+        (pa.array([1, 2], pa.timestamp("ns", "UTC")), NS_UNREAD and "holds nanoseconds"),
+        (pa.array([1, 2], pa.time64("ns")), NS_UNREAD and "holds nanoseconds"),
+        (pa.array([1, 2], pa.timestamp("ns")), ""),
+        (pa.array([Decimal(f"{10**34}.0{n}") for n in "12"]), ""),
+        (pa.array([2**63, 2**63 + 1], pa.uint64()), ""),
+    ],
+)
+def test_parquet_is_read_value_for_value_or_refused_by_name(
+    tmp_path: Path, values: pa.Array, because: str
+) -> None:
+    pyarrow.parquet.write_table(pa.table({"a": values}), tmp_path / "p.parquet")
+    if because:
+        assert because in classes_of(tmp_path / "p.parquet", "a")
+    else:
+        assert classes_of(tmp_path / "p.parquet", "a") == 2
 
 
 def test_folders_named_like_columns_are_text(tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from glob import iglob
 from importlib import import_module
 from itertools import compress
 from pathlib import Path, PurePath
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import duckdb
@@ -104,6 +105,8 @@ class FileSource(NamedTuple):
     in_lines: str = ""
     records: int | None = None
     """The number of records in the metadata of Parquet files."""
+    unusable: Mapping[str, str] = MappingProxyType({})
+    """Why a column can't be used, worded to follow its name."""
 
 
 def list_files(path: str, run: Run) -> tuple[str, ...]:
@@ -264,9 +267,14 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> FileSource
         require_same_columns(files[0], shapes[files[0]], file, shapes[file])
     shape = shapes[files[0]]
     options = hive_columns(files, [name for name, *_ in shape], run, "read_parquet", {})
-    options |= nan_beyond_bounds(shape)
+    int96, unread = int96_columns(files, shape, run)
+    options |= nan_beyond_bounds(shape) | int96
     [(records,)] = run(render("parquet_records", files=path_list(files)))
-    return FileSource(call("read_parquet", written, options), records=int(records))
+    return FileSource(
+        call("read_parquet", written, options),
+        records=int(records),
+        unusable=unread | rounded_columns(shape),
+    )
 
 
 Shape = list[tuple[Any, ...]]
@@ -280,6 +288,60 @@ def nan_beyond_bounds(shape: Shape) -> dict[str, str]:
     """
     floats = {"FLOAT", "DOUBLE", "Float16Type()"}
     return {"can_have_nan": "true"} if any(floats & set(column) for column in shape) else {}
+
+
+def rounded_columns(shape: Shape) -> dict[str, str]:
+    """Why a column can't be used of which DuckDB reads rounded values."""
+    rounded = {}
+    for column in shape:
+        for converted, logical, read_as in zip(
+            column[4::9], column[7::9], column[8::9], strict=True
+        ):
+            if converted == "DECIMAL" and read_as == "DOUBLE":
+                rounded[column[0]] = (
+                    "holds decimals of more than 38 digits, which DuckDB rounds. Write them as "
+                    "text, or with 38 digits at most."
+                )
+            elif "NANOS=Nano" in str(logical) and "_NS" not in read_as:
+                rounded[column[0]] = (
+                    f"holds nanoseconds, which DuckDB {duckdb.__version__} cuts off. "
+                    f"Write microseconds{OR_INSTALL}."
+                )
+    return rounded
+
+
+def int96_columns(
+    files: Sequence[str], shape: Shape, run: Run
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The option that reads timestamps of Parquet's deprecated type INT96 exactly, and why a column
+    can't be used that none does.
+
+    As TIMESTAMP they lose their nanoseconds; as TIMESTAMP_NS, dates before 1677 or after 2262
+    become infinite.
+    """
+    columns = [column[0] for column in shape if column[1] == "INT96"]
+    unread = dict.fromkeys(
+        [column[0] for column in shape if "INT96" in column],
+        "holds timestamps of Parquet's type INT96, whose nanoseconds or dates DuckDB "
+        f"{duckdb.__version__} doesn't read exactly. Write them as INT64 timestamps{OR_INSTALL}.",
+    )
+    if not columns:
+        return {}, unread
+    source = call("read_parquet", path_list(files), NO_HIVE | {"int96_as": "'struct'"})
+    try:
+        [(are_far, *cut)] = run(render("int96_timestamps", source=source, columns=columns))
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:
+        return {}, unread
+    as_nanoseconds = any(cut) and not are_far
+    for column, is_cut in zip(columns, cut, strict=True):
+        if as_nanoseconds or not is_cut:
+            del unread[column]
+    return {"int96_as": "'timestamp_ns'"} if as_nanoseconds else {}, unread
+
+
+OR_INSTALL = ", or install DuckDB 2.0 or later" if duckdb.__version__ < "2" else ""
 
 
 def parquet_shapes(files: Sequence[str], run: Run) -> dict[str, Shape]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -198,7 +198,7 @@ class Targets:
         return Table(
             name,
             source.sql,
-            columns,
+            with_unusable(columns, source.unusable),
             source.text,
             parsed=kind in ("csv", "json"),
             in_lines=source.in_lines,
@@ -304,10 +304,7 @@ class Targets:
             frame, unread = without_unread(frame, self._reads)
             unusable = {**unusable, **unread}
             table = self._registered(name, name, frame)
-        columns = tuple(
-            replace(column, unusable_because=unusable.get(column.name)) for column in table.columns
-        )
-        return replace(table, columns=columns)
+        return replace(table, columns=with_unusable(table.columns, unusable))
 
     def _reads(self, frame: Any) -> bool:
         """Whether DuckDB knows the types of a frame."""
@@ -358,6 +355,11 @@ class Targets:
     def _run(self, sql: str) -> list[tuple[Any, ...]]:
         with ctrl_c():
             return self._session.execute(sql).fetchall()
+
+
+def with_unusable(columns: Iterable[Column], unusable: Mapping[str, str]) -> tuple[Column, ...]:
+    """The columns, with the reason for each that can't be used."""
+    return tuple(replace(column, unusable_because=unusable.get(column.name)) for column in columns)
 
 
 def _holds_floats(column: Column) -> bool:
