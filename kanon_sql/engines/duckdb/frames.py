@@ -152,45 +152,6 @@ def _content(values: Any, is_mixed: bool) -> str:
     return f"values of several types ({', '.join(kinds[:3])}{', …' if kinds[3:] else ''})"
 
 
-def time_zones(frame: Any) -> dict[str, str]:
-    """The time zone of each column of a frame that has one; none for another source."""
-    match frame_name(frame):
-        case "pandas.DataFrame":
-            zones = {str(name): getattr(type, "tz", None) for name, type in frame.dtypes.items()}
-        case "polars.DataFrame" | "polars.LazyFrame":
-            schema = frame.collect_schema()
-            zones = {name: getattr(type, "time_zone", None) for name, type in schema.items()}
-        case "pyarrow.Table":
-            zones = {field.name: getattr(field.type, "tz", None) for field in frame.schema}
-        case _:
-            zones = {}
-    return {name: str(zone) for name, zone in zones.items() if zone is not None}
-
-
-def in_time_zones(frame: Any, zones: Mapping[str, str]) -> Any:
-    """The frame with its points in time, which DuckDB returns in UTC, in these zones."""
-    match frame_name(frame):
-        case "pandas.DataFrame":
-            times = frame.select_dtypes("datetimetz").columns.intersection(zones)
-            return frame.assign(**{name: frame[name].dt.tz_convert(zones[name]) for name in times})
-        case "polars.DataFrame":
-            polars = import_module("polars")
-            times = [
-                name for name, type in frame.schema.items() if getattr(type, "time_zone", None)
-            ]
-            return frame.with_columns(
-                polars.col(name).dt.convert_time_zone(zones[name])
-                for name in times
-                if name in zones
-            )
-    arrow = import_module("pyarrow")
-    for place, field in enumerate(frame.schema):
-        if field.name in zones and getattr(field.type, "tz", None):
-            there = arrow.timestamp(field.type.unit, zones[field.name])
-            frame = frame.set_column(place, field.name, frame[field.name].cast(there))
-    return frame
-
-
 _SCANNED = re.compile(r"^.*?SCAN \[(.*?)(, \.\.\. \d+ other sources)?\]$", re.MULTILINE)
 
 
