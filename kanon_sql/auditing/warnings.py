@@ -85,8 +85,8 @@ def certain_values(checks: Iterable[CheckResult], summary: Summary) -> Iterator[
             )
 
 
-WITH_ZONE = "WITH TIME ZONE"
-"""How the type of a point in time ends."""
+WITH_ZONE = ("WITH TIME ZONE", "TIMESTAMPTZ_NS")
+"""How the type of a point in time with a zone ends."""
 
 
 def time_zones(bound: ResolvedQuestion, generalised: Container[str]) -> Iterator[str]:
