@@ -24,7 +24,9 @@ from kanon_sql.engines.duckdb.files import (
     require_readable,
 )
 from kanon_sql.engines.duckdb.frames import (
+    Readable,
     frame_name,
+    readable_arrow,
     readable_frame,
     scanned_files,
     without_unread,
@@ -176,7 +178,7 @@ class Targets:
         self.evidence.note(files)
         name = os.path.basename(final_name)
         if kind == "arrow":
-            return self._registered(name, path, read_arrow(files))
+            return self._readable(name, path, readable_arrow(read_arrow(files)))
         try:
             source = file_source(
                 path,
@@ -297,13 +299,17 @@ class Targets:
 
     def _framed(self, name: str, target: Any) -> Table:
         self.scanned |= set(scanned_files(target))
-        frame, unusable = readable_frame(target)
+        return self._readable(name, name, readable_frame(target))
+
+    def _readable(self, name: str, label: str, readable: Readable) -> Table:
+        """Register a frame, without the columns that DuckDB doesn't read."""
+        frame, unusable = readable
         try:
-            table = self._registered(name, name, frame)
+            table = self._registered(name, label, frame)
         except InputError:
             frame, unread = without_unread(frame, self._reads)
             unusable = {**unusable, **unread}
-            table = self._registered(name, name, frame)
+            table = self._registered(name, label, frame)
         return replace(table, columns=with_unusable(table.columns, unusable))
 
     def _reads(self, frame: Any) -> bool:
