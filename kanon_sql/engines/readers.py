@@ -50,6 +50,8 @@ class TextOptions:
 
 NO_HIVE = MappingProxyType({"hive_partitioning": "false"})
 """The option that adds no column for a folder name like `year=2024`."""
+NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+"""The value in the name of a folder that stands for NULL."""
 GLOB_CHARACTERS = "*?["
 
 
@@ -148,15 +150,15 @@ def folder_of_files(folder: str) -> list[Path]:
     return files
 
 
-def folder_values(file: str) -> dict[str, str]:
-    """The values that folder names give to columns.
+def folder_values(file: str) -> list[tuple[str, str]]:
+    """The columns that folder names give a value, with this value.
 
     >>> folder_values("visits/year=2024/sex=F/1.parquet")
-    {'year': '2024', 'sex': 'F'}
+    [('year', '2024'), ('sex', 'F')]
     """
     folders = file.replace("\\", "/").split("/")[:-1]
     split = (folder.partition("=") for folder in folders)
-    return {name: unquote(value) for name, equals, value in split if equals}
+    return [(name, unquote(value)) for name, equals, value in split if equals]
 
 
 def folder_columns(files: Sequence[str]) -> list[str]:
@@ -165,7 +167,7 @@ def folder_columns(files: Sequence[str]) -> list[str]:
     >>> folder_columns(["visits/year=2024/sex=F/1.parquet", "visits/year=2025/sex=F/1.parquet"])
     ['year', 'sex']
     """
-    return list(dict.fromkeys(name for file in files for name in folder_values(file)))
+    return list(dict.fromkeys(name for file in files for name, _ in folder_values(file)))
 
 
 def without_partitions(file: str, pattern: str = "") -> str:
@@ -214,65 +216,76 @@ def require_each_once(files: Iterable[str], pattern: str) -> None:
             )
 
 
-def hive_columns(
-    files: Sequence[str],
-    own: Sequence[str],
-    run: Run,
-    reader: str,
-    options: dict[str, str],
-    *,
-    constant: bool = True,
-) -> dict[str, str]:
-    """Further options, by which a reader adds folder names as columns, or ignores them where the
-    files have all of these.
+ValuesByFile = Callable[[Sequence[str]], Iterable[Sequence[Any]]]
+"""For each file, its path and three values of each column: the least, the greatest, and how many
+are NULL."""
 
-    With `constant`, folder names of one value are added too. Raises `InputError` where only some
-    are columns of the files, or a file has another value than the name of its folder.
+
+def values_by_file(
+    reader: str, files: Sequence[str], options: Mapping[str, str], run: Run, columns: Sequence[str]
+) -> Iterable[Sequence[Any]]:
+    """`ValuesByFile` of a reader of DuckDB."""
+    by_file = {**options, **NO_HIVE, "filename": "'kanon_file'"}
+    source = call(reader, path_list(files), by_file)
+    return run(render("values_by_file", source=source, columns=columns))
+
+
+def hive_columns(
+    files: Sequence[str], own: Sequence[str], values: ValuesByFile, *, constant: bool = True
+) -> dict[str, str]:
+    """Options that add folder names as columns, or ignore them where the files have all of these.
+
+    With `constant`, folder names that all files share are added too. Raises `InputError` where a
+    reader would leave out folder names or take them for a column of the files, unless their values
+    are those of the files.
     """
     folders = folder_columns(files)
     if not folders:
         return {}
     if {folder.casefold() for folder in folders} <= {name.casefold() for name in own}:
-        by_file = options | NO_HIVE | {"filename": "'kanon_file'"}
-        require_values_of_folders(files, own, call(reader, path_list(files), by_file), run)
+        require_values_of_folders(files, own, values)
         return dict(NO_HIVE)
     require_no_folder_instead(files[0], folders, own)
-    require_same_folders(files)
-    if not constant and len({(*folder_values(file).items(),) for file in files}) == 1:
+    if not constant and len({tuple(folder_values(file)) for file in files}) == 1:
         return dict(NO_HIVE)
+    require_same_folders(files)
     # Keep folder names as text: year=02 and year=2 differ.
     return {"hive_types_autocast": "false"}
 
 
 def require_values_of_folders(
-    files: Sequence[str], own: Sequence[str], source: str, run: Run
+    files: Sequence[str], own: Sequence[str], values: ValuesByFile
 ) -> None:
-    """Reject a file with another value in a column than the folder above it has in its name."""
-    folded = {folder.casefold() for folder in folder_columns(files)}
-    columns = [name for name in own if name.casefold() in folded]
+    """Reject a file with another value in a column than a folder above it has in its name, and two
+    spellings of a value, as 02 and 2 of a number."""
+    folders = {folder.casefold() for folder in folder_columns(files)}
+    columns = [name for name in own if name.casefold() in folders]
     by_path = {os.path.normpath(file): file for file in files}
-    for path, *cells in run(render("values_by_file", source=source, columns=columns)):
+    spellings: dict[tuple[str, str], str] = {}
+    for path, *cells in values(columns):
         file = by_path[os.path.normpath(path)]
-        values = {name.casefold(): value for name, value in folder_values(file).items()}
-        for column, *found in zip(columns, cells[::3], cells[1::3], cells[2::3], strict=True):
-            if not is_value_of_folder(values.get(column.casefold()), *found):
+        for name, text in folder_values(file):
+            [place] = (
+                n for n, column in enumerate(columns) if column.casefold() == name.casefold()
+            )
+            least, greatest, nulls = cells[3 * place : 3 * place + 3]
+            spelling = spellings.setdefault((columns[place], str(least)), text)
+            if spelling != text or not is_value_of_folder(text, least, greatest, nulls):
                 raise InputError(
-                    f'{file} has a column "{column}", and a folder above it gives that column '
-                    "another value, which other readers would read in its place. Rename the folder "
-                    "or the column."
+                    f'{file} has a column "{columns[place]}", and a folder above it gives that '
+                    "column another value, which other readers would read in its place. Rename the "
+                    "folder or the column."
                 )
 
 
-def is_value_of_folder(folder: str | None, least: Any, greatest: Any, nulls: int) -> bool:
+def is_value_of_folder(folder: str, least: Any, greatest: Any, nulls: int) -> bool:
     """Whether a column has no other value than the one in the name of a folder.
 
     >>> is_value_of_folder("02", 2, 2, 0), is_value_of_folder("02", "2", "2", 0)
     (True, False)
     """
-    if folder is None:
-        return True
     if least is None:
-        return folder == "__HIVE_DEFAULT_PARTITION__"
+        return folder == NULL_FOLDER
     if nulls or least != greatest:
         return False
     if isinstance(least, Number):
@@ -282,14 +295,14 @@ def is_value_of_folder(folder: str | None, least: Any, greatest: Any, nulls: int
 
 
 def require_same_folders(files: Sequence[str]) -> None:
-    """Reject files of which only some lie in a folder like `year=2024`, whose names DuckDB would
-    then ignore."""
-    first = [*folder_values(files[0])]
+    """Reject files in folders of different names, or of one name twice, which DuckDB ignores."""
+    first = [name for name, _ in folder_values(files[0])]
     for file in files:
-        if [*folder_values(file)] != first:
+        names = [name for name, _ in folder_values(file)]
+        if names != first or len({name.casefold() for name in names}) < len(names):
             raise InputError(
-                f"{file} does not lie in folders of the same names before = as {files[0]}, so a "
-                "column that they give would be missing. Name files of the same folders only."
+                f"{file}: each file must lie in folders that give the same columns a value, each "
+                f"one once, as year=2024 does; {files[0]} and this one don't. Name them apart."
             )
 
 

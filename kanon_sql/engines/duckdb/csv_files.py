@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from operator import contains
 from typing import IO, Any, NamedTuple, cast
@@ -35,6 +36,7 @@ from kanon_sql.engines.readers import (
     path_list,
     require_usable_names,
     struct,
+    values_by_file,
 )
 from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.sql.macros import render
@@ -126,7 +128,8 @@ def csv_source(written: str, files: Sequence[str], run: Run, text: TextOptions) 
     if text.null_strings:
         require_null_strings(files[0], header.delimiter, text.null_strings)
         options["nullstr"] = f"[{', '.join(map(literal, ['', *text.null_strings]))}]"
-    options |= hive_columns(files, header.names, run, "read_csv", options, constant=False)
+    values = partial(values_by_file, "read_csv", files, options, run)
+    options |= hive_columns(files, header.names, values, constant=False)
     types = dict.fromkeys(header.names, "VARCHAR")
     return call("read_csv", written, options), call_in_lines("read_csv", written, options, types)
 

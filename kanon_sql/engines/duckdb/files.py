@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from functools import partial
 from glob import iglob
 from importlib import import_module
 from itertools import compress
@@ -24,18 +25,21 @@ from kanon_sql.engines.failures import required
 from kanon_sql.engines.readers import (
     GLOB_CHARACTERS,
     NO_HIVE,
+    NULL_FOLDER,
     TABLE_LOGS,
     Run,
     TextOptions,
     call,
     call_in_lines,
     damaged,
+    folder_values,
     hive_columns,
     in_table_format,
     path_list,
     require_each_once,
     require_usable_names,
     struct,
+    values_by_file,
     without_partitions,
 )
 from kanon_sql.errors import (
@@ -266,7 +270,8 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> FileSource
         require_usable_names(file, [name for name, *_ in shapes[file]])
         require_same_columns(files[0], shapes[files[0]], file, shapes[file])
     shape = shapes[files[0]]
-    options = hive_columns(files, [name for name, *_ in shape], run, "read_parquet", {})
+    values = partial(values_by_file, "read_parquet", files, {}, run)
+    options = hive_columns(files, [name for name, *_ in shape], values)
     int96, unread = int96_columns(files, shape, run)
     options |= nan_beyond_bounds(shape) | int96
     [(records,)] = run(render("parquet_records", files=path_list(files)))
@@ -409,9 +414,8 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Fi
         require_narrow_integers(path, written, types, options, run)
         require_numbers_as_written(path, written, run)
         typed = {"records": "true", "columns": struct(types)}
-        options = {"records": "true"} | hive_columns(
-            files, [*types], run, "read_json", typed, constant=False
-        )
+        values = partial(values_by_file, "read_json", files, typed, run)
+        options = {"records": "true"} | hive_columns(files, [*types], values, constant=False)
     except duckdb.InterruptException:
         raise
     except duckdb.Error:
@@ -513,7 +517,26 @@ def read_arrow(files: Sequence[str]) -> Any:
                 f"{file} has other columns or types than {files[0]}. "
                 "Files read as one table need the same columns."
             )
+    values = partial(arrow_values, files, tables)
+    if hive_columns(files, tables[0].column_names, values, constant=False) not in ({}, NO_HIVE):
+        for place, file in enumerate(files):
+            for name, text in folder_values(file):
+                value = pyarrow.scalar(None if text == NULL_FOLDER else text, pyarrow.string())
+                column = pyarrow.repeat(value, len(tables[place]))
+                tables[place] = tables[place].append_column(name, column)
     return pyarrow.concat_tables(tables)
+
+
+def arrow_values(
+    files: Sequence[str], tables: Sequence[Any], columns: Sequence[str]
+) -> Iterator[list[Any]]:
+    """`ValuesByFile` of Arrow tables."""
+    for file, table in zip(files, tables, strict=True):
+        row: list[Any] = [file]
+        for column in map(table.column, columns):
+            distinct = column.unique().drop_null().to_pylist() or [None]
+            row += [distinct[0], distinct[-1], column.null_count]
+        yield row
 
 
 def read_arrow_file(pyarrow: Any, file: str) -> Any:
