@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, with_differences
 from kanon_sql.auditing.result import refuse_unmet
-from kanon_sql.auditing.suppressed_cells import Derived, derived_cells, undecided
+from kanon_sql.auditing.suppressed_cells import Derived, derived_cells, json_number, undecided
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option, plural
 from kanon_sql.plan.cells import (
@@ -178,13 +178,6 @@ def derivability_checks(checks: Sequence[CellCheck]) -> dict[int, CellCheck]:
     """The derivability checks, by number."""
     numbered = enumerate(checks, start=1)
     return {number: check for number, check in numbered if isinstance(check.model, Derivable)}
-
-
-def json_number(figure: Any) -> int | float | None:
-    """A figure as a number of JSON, whatever type the engine gives it."""
-    if figure is None:
-        return None
-    return int(figure) if figure == int(figure) else float(figure)
 
 
 def suffixed(preconditions: Iterable[Precondition], suffix: str) -> Iterator[Precondition]:
@@ -485,10 +478,13 @@ def _fault(table: PublishedCells, row: Row) -> str | None:
         "kanon_no_count": "no number of contributors, beside a figure that is shown",
         "kanon_below_zero": "below zero, so the figure is no count. If it is a sum: "
         f"{option('magnitude')}",
+        "kanon_not_whole": "not written as a whole number, which a count is; a point or a comma is "
+        "read as the mark of decimals. If it separates thousands, write the counts without it; if "
+        f"the figures are sums: {option('magnitude')}",
     }
     for fault, description in faults.items():
         if lacking := row.get(fault):
-            counts = table.count if fault == "kanon_no_count" else None
+            counts = table.count if fault in ("kanon_no_count", "kanon_not_whole") else None
             subject = some_values(lacking, all_of, counts.name if counts else value)
             return f"{subject} {description.replace('{them}', them(lacking))}."
     for place, published in enumerate(table.dimensions, start=1):

@@ -33,8 +33,8 @@ MOST_TERMS = 4_000
 PRECISION = 1e-6
 """Accuracy of an optimum, for figures up to `WELL_SCALED`."""
 WELL_SCALED = 1e8
-RELATIVE_SLACK = 1e-9
-"""Error allowed for sums of floating-point figures, relative to the largest."""
+RELATIVE_SLACK = 2**-52
+"""Error allowed for each term in sums of floating-point figures, relative to the largest."""
 PREFIX = "kanon_derived_"
 """Prefix of the temporary relations made here."""
 
@@ -162,7 +162,8 @@ class _Table:
         self._has_total = [bool(shape[f"kanon_has_total_{number}"]) for number in numbers]
         self._type = str(shape["kanon_type"] or "DECIMAL(38,0)")
         is_exact = self._type not in ("DOUBLE", "FLOAT")
-        self._slack = 0.0 if is_exact else max(float(shape["kanon_largest"]), 1) * RELATIVE_SLACK
+        terms = 0 if is_exact else int(shape["kanon_cells"])
+        self._slack = float(shape["kanon_largest"]) * terms * RELATIVE_SLACK
         self._steps = 0
 
     def derivations(self, checks: Sequence[Derivable], *, exact: bool) -> list[Derivation]:

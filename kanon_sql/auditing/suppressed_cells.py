@@ -24,12 +24,12 @@ from kanon_sql.plan.cells import (
     CellQuestion,
     CellStatements,
     Dimension,
-    Exactness,
     is_repeated,
 )
 from kanon_sql.plan.published_cells import (
     CellRelation,
     PublishedCells,
+    inwards,
     named_cell,
     nodes_of,
 )
@@ -96,10 +96,17 @@ def derived_cells(
             return _unsearched_results(table.question, checks, error.marked)
     names = [dimension.raw.name for dimension in table.question.dimensions]
     intervals = derived.intervals and [
-        named_cell(names, row, low=row["kanon_low"], high=row["kanon_high"])
+        named_cell(names, row, **{end: json_number(row[f"kanon_{end}"]) for end in ("low", "high")})
         for row in derived.intervals
     ]
     return derived._replace(intervals=intervals)
+
+
+def json_number(figure: Any) -> int | float | None:
+    """A figure as a number of JSON, whatever type the engine gives it."""
+    if figure is None:
+        return None
+    return int(figure) if figure == int(figure) else float(figure)
 
 
 def _unsearched_results(
@@ -215,7 +222,7 @@ def _as_published(
     table: PublishedCells, run: DerivedRelations, is_checked: bool, doubtful: bool
 ) -> CellRelation:
     """The cells that a published table shows."""
-    spec, type = table.question.spec, _type(table.exact)
+    spec, type = table.question.spec, _type(table.decimals)
     cells = run.make(
         "published", "typed_cells", figures=FIGURES, dimensions=table.places, type=type
     )
@@ -225,6 +232,7 @@ def _as_published(
         columns = ("kanon_node", "kanon_parent")
         parents.append(run.make_rows(f"parents_{place}", columns, rows) if rows else None)
     low, high = spec.value_bounds if is_checked else (None, None)
+    low, high = inwards(low, "low", spec), inwards(high, "high", spec)
     is_count = not spec.is_magnitude
     return CellRelation(
         cells, len(parents), tuple(parents), is_count, spec.absent, low, high, doubtful
@@ -233,7 +241,7 @@ def _as_published(
 
 def _from_records(table: CellStatements, run: DerivedRelations) -> CellRelation:
     """The cells of a table made from records, of which the sensitive ones are suppressed."""
-    question, type = table.question, _type(table.exact)
+    question, type = table.question, _type(table.exact.decimals)
     dimensions = [_record_dimension(question, place) for place in range(len(question.dimensions))]
     [least] = run.rows("least_figure", figures=FIGURES, type=type)
     low = Decimal(0) if (least["kanon_least"] or 0) >= 0 else None
@@ -259,9 +267,9 @@ def _from_records(table: CellStatements, run: DerivedRelations) -> CellRelation:
     return CellRelation(cells, len(parents), parents, question.value is None, "zero", low, None)
 
 
-def _type(exact: Exactness) -> str:
+def _type(decimals: int | None) -> str:
     """The type of the figures in the embedded engine."""
-    return f"decimal(38, {exact.digits})" if exact.is_exact else "double"
+    return "double" if decimals is None else f"decimal(38, {decimals})"
 
 
 def _limit_message(cells: int) -> str:

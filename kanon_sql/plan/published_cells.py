@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, Literal, Self
 
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import InputError, SpecError
 from kanon_sql.plan.cells import (
+    FLOATING,
+    MOST_DIGITS,
+    UNKNOWN,
     CellListing,
     CellQuestion,
     CellStatements,
     Dimension,
     Exactness,
     RecordCells,
+    decimals_of,
+    exactness,
     node_name,
     typed_exactness,
 )
 from kanon_sql.plan.question import BoundColumn, same_name
 from kanon_sql.plan.resolve import column_named
 from kanon_sql.plan.steps import records
+from kanon_sql.spec.published import PublishedSpec
 from kanon_sql.spec.spec import SHOWN
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
@@ -130,6 +136,32 @@ class PublishedCells(CellStatements):
     count: BoundColumn | None
     flags: Mapping[str, BoundColumn]
     dimensions: tuple[PublishedDimension, ...]
+    decimals: int | None = 6
+    """In how many decimals totals are added up; None for floats."""
+
+    def with_exactness(self, facts: Row) -> Self:
+        """Raises `InputError` for figures that are too long to be added exactly."""
+        spec = self.question.spec
+        limits = [*spec.value_bounds, *(end for mark in spec.suppressed for end in mark[1:])]
+        known = [limit for limit in limits if limit is not None]
+        decimals = decimals_of(self.value, facts, "kanon_decimals", "kanon_largest")
+        if decimals == UNKNOWN:
+            return replace(self, exact=FLOATING, decimals=None)
+        if spec.is_magnitude:
+            decimals = max([decimals, *(-int(limit.as_tuple().exponent) for limit in known)])
+        else:
+            decimals = 0
+        highest = max(map(abs, known), default=Decimal(0)) * int(facts["kanon_records"])
+        size = Decimal(facts["kanon_size"] or 0) + highest
+        if size * 10**decimals > MOST_DIGITS:
+            raise InputError(
+                f"{self.question.bound.table.name}: the figures of {self.value.name} have "
+                f"{size.adjusted() + 1} digits when added, and {decimals} decimals; up to "
+                f"{len(str(MOST_DIGITS)) - 1} together are added exactly. Publish them rounded, or "
+                "in a larger unit."
+            )
+        exact = Exactness(0) if not decimals else exactness(self.question, facts)
+        return replace(self, exact=exact, decimals=decimals)
 
     @property
     def relation(self) -> str:
@@ -247,9 +279,11 @@ class PublishedCells(CellStatements):
         exact, arguments = self.exact, dict[str, Any]()
         figure = render("typed_figure", column=self.value, digits=exact.digits, typed=exact.typed)
         if self.counts:
-            count = render("typed_figure", column=self.count) if self.count else figure
-            arguments["contributors"] = count
-        if ranges:
+            arguments["contributors"] = render(
+                "typed_figure", column=self.count or self.value, digits=0
+            )
+        if ranges:  # the figures are added up elsewhere, as they are written
+            figure = render("written_figure", column=self.value)
             arguments |= {"low": self._bounds("low"), "high": self._bounds("high")}
         return render(
             "sets_of_published",
@@ -270,7 +304,7 @@ class PublishedCells(CellStatements):
             declared: Decimal | None = getattr(mark, end)
             ends = [figure for figure in (declared, limit) if figure is not None]
             if ends:
-                bound = max(ends) if end == "low" else min(ends)
+                bound = inwards(max(ends) if end == "low" else min(ends), end, spec)
                 branches.append(f"    when {_is_mark(self.value, mark.text)} then {bound:f}")
         return "\n".join(["case", *branches, "end"]) if branches else "cast(null as double)"
 
@@ -404,6 +438,15 @@ class PublishedCells(CellStatements):
             n=n,
             first=first,
         )
+
+
+def inwards(
+    bound: Decimal | None, end: Literal["low", "high"], spec: PublishedSpec
+) -> Decimal | None:
+    """A lower or upper bound of a figure; of a count, the whole number inside it."""
+    if bound is None or spec.is_magnitude:
+        return bound
+    return bound.to_integral_value(ROUND_CEILING if end == "low" else ROUND_FLOOR)
 
 
 def _equal(values: Mapping[str, str]) -> str:

@@ -247,6 +247,8 @@ HOST = {
     "texts_in_order": lambda text, order: f"string_agg({text}, ',' order by {order})",
     # the whole text
     "matches": lambda text, pattern: f"regexp_full_match({text}, '{pattern}')",
+    # of a text in another one, from 1; 0 if it is not there
+    "position": lambda part, text: f"position({part} in {text})",
     "cast_or_null": lambda text, type: f"try_cast({text} as {type})",
     # A precondition verifies that a weight is an integer.
     "weight_of": lambda column: f"cast({_ident(column)} as bigint)",

@@ -188,6 +188,7 @@ select
 {% for dimension in dimensions %}
     coalesce(max(kanon_t{{ dimension }}), 0) as kanon_has_total_{{ dimension }},
 {% endfor %}
+    count(*) as kanon_cells,
     min(typeof(kanon_figure)) as kanon_type,
     coalesce(max(abs(kanon_figure)), 0) as kanon_largest
 from {{ cells }}
@@ -782,8 +783,8 @@ select
     node_{{ dimension }}.kanon_label as kanon_d{{ dimension }},
     case when cells.kanon_n{{ dimension }} = 0 then 1 else 0 end as kanon_t{{ dimension }},
 {% endfor %}
-    cast(unknown.kanon_low as double) as kanon_low,
-    cast(unknown.kanon_high as double) as kanon_high
+    unknown.kanon_low,
+    unknown.kanon_high
 from {{ unknown }} as unknown
 join {{ cells }} as cells using (kanon_cell)
 {% for dimension in dimensions %}

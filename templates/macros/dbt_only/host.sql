@@ -231,6 +231,11 @@ min({{ value }})
 {%- endmacro %}
 
 
+{% macro position(part, text) -%}
+{{ return(dbt.position(part, text)) }}
+{%- endmacro %}
+
+
 {# NULL where it can't be cast, where an engine can say so: see above. #}
 {% macro cast_or_null(value, type) -%}
 {{ return(adapter.dispatch("cast_or_null", "kanon_sql")(value, type) | trim) }}
@@ -265,6 +270,8 @@ safe_cast({{ value }} as {{ type }})
 {{ kanon_sql.postgres__spelled_date(value, type) }}
 {%- elif type | trim == kanon_sql.whole_type() | trim -%}
 case when {{ value }} between -9223372036854775808 and 9223372036854774784 then cast({{ value }} as {{ type }}) end
+{%- elif value.endswith(" as " ~ kanon_sql.text_type() ~ ")") -%}
+case when abs({{ kanon_sql.spelled_number(value) }}) < 1e38 then cast({{ value }} as {{ type }}) end
 {%- else -%}
 case when abs({{ value }}) < 1e38 then cast({{ value }} as {{ type }}) end
 {%- endif %}

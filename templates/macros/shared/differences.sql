@@ -98,7 +98,7 @@ from compared_cells
 ) %}
 {% set places = range(1, columns | length + 1) | list %}
 {% set figure = kanon_sql.typed_figure(value) | trim %}
-{% set contributors = kanon_sql.typed_figure(count) | trim %}
+{% set contributors = kanon_sql.typed_figure(count, 0) | trim %}
 {% set ctes %}
 with
 

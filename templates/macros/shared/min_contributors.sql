@@ -38,7 +38,7 @@ with
 
 {{ kanon_sql.sets_of_published(
     relation, dimensions, kanon_sql.typed_figure(value) | trim, suppressed,
-    contributors=kanon_sql.typed_figure(count) | trim
+    contributors=kanon_sql.typed_figure(count, 0) | trim
 ) | trim }},
 
 measured as (

@@ -65,8 +65,8 @@ select
     sum(case when {{ value }} is null then 1 else 0 end) as kanon_unmarked_null,
 {% endif %}
     sum(case when kanon_number is not null and not ({{ kanon_sql.is_finite("kanon_number") }}) then 1 else 0 end) as kanon_not_finite,
-    {{ kanon_sql.not_whole("kanon_number") | trim | indent(4) }} as kanon_not_whole,
-    {{ kanon_sql.not_decimal("kanon_number") | trim | indent(4) }} as kanon_not_decimal,
+    {{ kanon_sql.most_decimals(column, "kanon_number") | trim | indent(4) }} as kanon_decimals,
+    max(abs(kanon_number)) as kanon_largest,
     sum(abs(kanon_number)) as kanon_size
 {%- for dimension in dimensions %},
     sum({{ kanon_sql.flag_or_never(dimension.doubtful) }}) as kanon_null_{{ loop.index }},
@@ -75,9 +75,11 @@ select
     sum({{ kanon_sql.flag_or_never(dimension.no_flag) }}) as kanon_no_flag_{{ loop.index }}
 {%- endfor %}
 {%- if count is not none %},
-    sum({{ kanon_sql.flag("not (" ~ suppressed ~ ")\n    and not (" ~ kanon_sql.is_count(kanon_sql.figure_number(count) | trim) ~ ")") | indent(4) }}) as kanon_no_count
+    sum({{ kanon_sql.flag("not (" ~ suppressed ~ ")\n    and not (" ~ kanon_sql.is_count(kanon_sql.figure_number(count) | trim) ~ ")") | indent(4) }}) as kanon_no_count,
+    sum({{ kanon_sql.flag("not (" ~ suppressed ~ ")\n    and (" ~ kanon_sql.not_whole(count, kanon_sql.figure_number(count) | trim) ~ ")") | indent(4) }}) as kanon_not_whole
 {%- elif counts %},
-    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero
+    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero,
+    sum({{ kanon_sql.flag("kanon_number is not null\n    and (" ~ kanon_sql.not_whole(column, "kanon_number") ~ ")") | indent(4) }}) as kanon_not_whole
 {%- endif %}
 
 from (
