@@ -208,6 +208,12 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
     if spec.cells and not facts["kanon_records"]:
         return None
     row = session.row(cells.rules())
+    if unrounded := int(row.get("kanon_unrounded") or 0):
+        raise InputError(
+            f"{question.bound.table.name}: {plural(unrounded, 'total')} "
+            f"{'is no multiple' if unrounded == 1 else 'are no multiples'} of the base in "
+            f"{option('totals', spec.declared_totals)}. Say what they are."
+        )
     if not spec.cells and not row["kanon_records"]:
         return None
     counting = cells.groupings()
@@ -223,7 +229,7 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
     }
     missing = cells.missing(row, groupings)
     hides_absent = spec.absent == "suppressed"
-    hides = row.get("kanon_suppressed") or (hides_absent and any(missing.values()))
+    hides = row.get("kanon_suppressed") or hides_absent
     if hides_absent:
         missing = {False: 0, True: 0}
     checks = list(with_differences(table))

@@ -79,6 +79,9 @@ def derived_cells(
     adds_up = isinstance(table, PublishedCells) and table.has_totals and cells <= MOST_ADDED_UP
     if not checks and not adds_up:
         return NOTHING
+    if (table.question.spec.declared_totals or "").startswith("rounded"):
+        results = {n: _undecided_result(check, totals=True) for n, check in checks.items()}
+        return NOTHING._replace(checks=results)
     if cells > MOST_CELLS:
         return _unsearched_results(table.question, checks, _limit_message(cells))
     with _hub(session) as hub, DerivedRelations(hub, frozenset({FIGURES})) as run:
@@ -161,9 +164,11 @@ def _derived(
     return Derived(results, first.implied_cells, first.absent_cells, warnings, first.intervals)
 
 
-def _undecided_result(check: CellCheck) -> CellCheckResult:
-    """The result of a measure that this table does not allow."""
-    details = dict.fromkeys(DETAILS)
+def _undecided_result(check: CellCheck, *, totals: bool = False) -> CellCheckResult:
+    """The result of a measure that this table does not allow, or of a check if `totals` don't."""
+    details: dict[str, Any] = dict.fromkeys(DETAILS)
+    if totals and check.gates:
+        details["evidence"] = "totals"
     return CellCheckResult(
         check.model.name(), check.model.model_dump(), None, None, details=details
     )
@@ -235,7 +240,15 @@ def _as_published(
     low, high = inwards(low, "low", spec), inwards(high, "high", spec)
     is_count = not spec.is_magnitude
     return CellRelation(
-        cells, len(parents), tuple(parents), is_count, spec.absent, low, high, doubtful
+        relation=cells,
+        dimensions=len(parents),
+        parents=tuple(parents),
+        whole=is_count,
+        absent=spec.absent,
+        low=low,
+        high=high,
+        totals=spec.declared_totals,
+        doubtful=doubtful,
     )
 
 

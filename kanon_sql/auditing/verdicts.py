@@ -169,7 +169,7 @@ def _policy_models(
 
 def _is_of(result: CheckResult, models: Sequence[Model]) -> bool:
     """Whether a result is that of one of the models; an audit fills in columns and tables."""
-    return result.holds is not None and any(
+    return (result.holds is not None or result.undecided) and any(
         result.model == model.name() and model.parameters.items() <= dict(result.parameters).items()
         for model in models
     )

@@ -140,6 +140,7 @@ AS_PUBLISHED = (
     OF_CELLS.option("magnitude"),
     OF_CELLS.option("value_bounds", metavar="LOW..HIGH"),
     OF_CELLS.option("absent"),
+    OF_CELLS.option("totals", metavar="true|shown|rounded:BASE"),
 )
 SECOND_TABLE = tuple(other_table(AGAINST, *("by", "columns", "where", "header")))
 CELL_OPTIONS = (*CELLS, *CELL_RULES, *AS_PUBLISHED, *SECOND_TABLE)

@@ -332,8 +332,7 @@ def exactness(question: CellQuestion, facts: Row) -> Exactness:
     largest = units * max((_factor(model) for model, _ in question.checks), default=1)
     fits = largest <= MOST_DIGITS
     if table.dialect == "sqlite":  # whose whole numbers have 64 bits, and whose other ones have 53
-        is_whole = not decimals and not value.is_text
-        fits = largest <= MOST_UNITS and (is_whole or units <= MOST_UNITS_OF_FLOATS)
+        fits = largest <= MOST_UNITS and (not decimals or units <= MOST_UNITS_OF_FLOATS)
     if not fits or decimals > kept:
         return FLOATING
     narrow = units < MOST_NARROW and weight is None and table.embedded

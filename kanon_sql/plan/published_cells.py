@@ -56,6 +56,9 @@ class CellRelation:
     low: Decimal | None
     """The lowest value that any figure can have, which everyone knows."""
     high: Decimal | None
+    totals: str | None = "true"
+    """What totals are. Where nobody says, None, they are true, unless each is the sum of what is
+    shown."""
     doubtful: bool = False
     """Whether a row may be an undeclared total: a cell in no equation then stays undecided."""
 
@@ -160,8 +163,10 @@ class PublishedCells(CellStatements):
                 f"{len(str(MOST_DIGITS)) - 1} together are added exactly. Publish them rounded, or "
                 "in a larger unit."
             )
-        exact = Exactness(0) if not decimals else exactness(self.question, facts)
-        return replace(self, exact=exact, decimals=decimals)
+        # Where there are no decimals, they would be so many of their smallest unit.
+        is_exact = not decimals or self.question.bound.table.dialect != "sqlite"
+        exact = exactness(self.question, {**facts, "kanon_decimals": decimals})
+        return replace(self, exact=exact if is_exact else FLOATING, decimals=decimals)
 
     @property
     def relation(self) -> str:
@@ -228,6 +233,9 @@ class PublishedCells(CellStatements):
         return self._step("repeated_cells", "Which cells of {} have more than one row?", sql)
 
     def rules(self) -> Statement:
+        base = (self.question.spec.declared_totals or "").partition("rounded:")[2]
+        exact = self.exact.is_exact
+        off_the_grid = render("off_the_grid", step=base, exact=exact) if base else None
         sql = render(
             "published_rules",
             sets=self.sets(),
@@ -235,6 +243,7 @@ class PublishedCells(CellStatements):
             rules=[rule for rule in self._rules() if rule["violated"]],
             nodes=list(self._nodes()),
             contributors=self.counts,
+            unrounded=off_the_grid,
         )
         description = "How many contributors do the cells of {} show?"
         return self._step("cells", description, sql, *self._rule_models())
@@ -471,7 +480,8 @@ def statements_on(question: CellQuestion) -> CellStatements:
 
 
 def published_cells(question: CellQuestion) -> PublishedCells:
-    """Resolve how a published table is read, its figures as decimals. Raises `SpecError`."""
+    """Resolve how a published table is read, its counts as whole numbers, other figures as floats.
+    Raises `SpecError`."""
     spec, table = question.spec, question.bound.table
     assert question.value is not None
     count = None
@@ -487,7 +497,8 @@ def published_cells(question: CellQuestion) -> PublishedCells:
         _published(question, dimension, flags.get(dimension.raw.name))
         for dimension in question.dimensions
     )
-    return PublishedCells(question, Exactness(6), question.value, count, flags, dimensions)
+    exact = FLOATING if spec.is_magnitude else Exactness(0)
+    return PublishedCells(question, exact, question.value, count, flags, dimensions)
 
 
 def _published(

@@ -167,7 +167,9 @@ def _rounded(check: CheckResult, table: CellsResult) -> Words:
 def _derivable(check: CheckResult, table: CellsResult) -> Words:
     """The number of suppressed cells that can be computed, if it is decided."""
     details = check.details
-    hidden = details.get("suppressed")
+    hidden, totals = details.get("suppressed"), table.totals or ""
+    if totals.startswith("rounded"):
+        return "can't tell: totals are rounded, each on its own", ""
     if hidden is None:
         return "not measured: see the warning", ""
     if not hidden:
@@ -183,6 +185,8 @@ def _derivable(check: CheckResult, table: CellsResult) -> Words:
         words = f"can't tell for {number(left)} of {counted(hidden, 'cell')}{just}"
     else:
         words = f"no way was found to compute any of {counted(hidden, 'cell')}{near}{just}"
+        if totals == "shown":
+            words += ": totals are sums of what is shown"
     return words, _joined(*_derivations(check))
 
 

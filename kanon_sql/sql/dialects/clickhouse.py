@@ -180,7 +180,7 @@ RULES: Rules = {
             exp.DType.DECIMAL: "accurateCastOrNull(x, 'Decimal(38, 0)')",
         },
         "clickhouse",
-        figure="toDecimal128OrNull(trimBoth(toString(x)), {digits})",
+        figure=lambda digits: f"toDecimal128OrNull(trimBoth(toString(x)), {digits})",
     ),
     exp.Cast: _cast,
     exp.Alias: _constant,

@@ -190,23 +190,25 @@ AS_LONG = "case when abs(x) < 1e38 then cast(x as decimal(38, 0)) end"
 """A number as an integer of 38 digits; NULL out of range."""
 
 
-def try_cast(texts: Mapping[exp.DType, str], dialect: str, figure: str = "") -> Rule:
+def try_cast(
+    texts: Mapping[exp.DType, str], dialect: str, figure: Callable[[str], str] | None = None
+) -> Rule:
     """A rule for TRY_CAST, by type: an expression on `x` that is NULL where the cast fails; to
     integers `AS_BIGINT` and `AS_LONG` by default.
 
-    A column is cast to a decimal by `figure`, in which `{digits}` are its decimals, as text may
-    spell it; by default, if it casts to a float.
+    `figure` gives, by its decimals, the expression of a column that is cast to a decimal, and that
+    text may spell; by default, it is cast where it casts to a float.
     """
     text_by_type = {exp.DType.BIGINT: AS_BIGINT, exp.DType.DECIMAL: AS_LONG} | dict(texts)
     rules = {type: rewrite_rule(text, dialect, x="this") for type, text in text_by_type.items()}
 
     def decimal(node: exp.TryCast) -> exp.Expr:
         if figure:
-            text = figure.format(digits=node.to.expressions[-1].name)
-            return phrase(text, dialect, x=node.this)
+            return phrase(figure(node.to.expressions[-1].name), dialect, x=node.this)
         number, cast = rules[exp.DType.DOUBLE](node), exp.Cast(this=node.this, to=node.to)
-        text = "case when abs(number) < 1e38 then figure end"
-        return phrase(text, dialect, number=number, figure=cast)
+        return phrase(
+            "case when abs(number) < 1e38 then spelled end", dialect, number=number, spelled=cast
+        )
 
     def rule(node: exp.TryCast) -> exp.Expr:
         type = node.to.this

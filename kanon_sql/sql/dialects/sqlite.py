@@ -116,7 +116,10 @@ _try_cast: Callable[[exp.TryCast], exp.Expr] = try_cast(
         exp.DType.DECIMAL: AS_BIGINT,
     },
     "sqlite",
-    figure=f"case when {_IS_NUMBER} then cast(round(x * 1e{{digits}}) as integer) end",
+    figure=lambda digits: (
+        f"case when {_IS_NUMBER} then "
+        f"cast({'x + 0' if digits == '0' else f'round(x * 1e{digits})'} as integer) end"
+    ),
 )
 
 

@@ -270,11 +270,26 @@ safe_cast({{ value }} as {{ type }})
 {{ kanon_sql.postgres__spelled_date(value, type) }}
 {%- elif type | trim == kanon_sql.whole_type() | trim -%}
 case when {{ value }} between -9223372036854775808 and 9223372036854774784 then cast({{ value }} as {{ type }}) end
-{%- elif value.endswith(" as " ~ kanon_sql.text_type() ~ ")") -%}
-case when abs({{ kanon_sql.spelled_number(value) }}) < 1e38 then cast({{ value }} as {{ type }}) end
 {%- else -%}
 case when abs({{ value }}) < 1e38 then cast({{ value }} as {{ type }}) end
 {%- endif %}
+{%- endmacro %}
+
+
+{# The decimal that a column's text spells. #}
+{% macro decimal_or_null(column, type) -%}
+{% set text = "cast(" ~ column ~ " as " ~ kanon_sql.text_type() ~ ")" %}
+{{ return(adapter.dispatch("decimal_or_null", "kanon_sql")(text, type) | trim) }}
+{%- endmacro %}
+
+
+{% macro default__decimal_or_null(text, type) -%}
+{{ kanon_sql.cast_or_null(text, type) }}
+{%- endmacro %}
+
+
+{% macro postgres__decimal_or_null(text, type) -%}
+case when abs({{ kanon_sql.spelled_number(text) }}) < 1e38 then cast({{ text }} as {{ type }}) end
 {%- endmacro %}
 
 

@@ -497,14 +497,13 @@ count(distinct case when not ({{ node.below }}) then {{ key }} end)
     64 bits wide.
 #}
 {% macro typed_figure(column, digits=none, typed=false, narrow=false) -%}
-{% set name = kanon_sql.ident(column) -%}
 {% set type = kanon_sql.float_type() if digits is none else ("bigint" if digits == 0 else "decimal(18, " ~ digits ~ ")") if narrow else kanon_sql.widest_type(digits) -%}
 {% if digits is none or kanon_sql.is_float(column) -%}
 cast({{ kanon_sql.figure_number(column) | trim }} as {{ type }})
 {%- elif typed -%}
-cast({{ name }} as {{ type }})
+cast({{ kanon_sql.ident(column) }} as {{ type }})
 {%- else -%}
-{{ kanon_sql.cast_or_null(name if kanon_sql.type_of(column) else "cast(" ~ name ~ " as " ~ kanon_sql.text_type() ~ ")", type | trim) }}
+{{ kanon_sql.decimal_or_null(column, type | trim) }}
 {%- endif %}
 {%- endmacro %}
 
@@ -561,8 +560,9 @@ max(
     case
         when {{ number }} is null then 0
 {% if kanon_sql.is_float(column) %}
-{% for digits in [0, 2, 4, 6, 9] %}
-        when abs({{ number }}) < 1e{{ 15 - digits }} and floor({{ number }} * 1e{{ digits }} + 0.5) / 1e{{ digits }} = {{ number }} then {{ digits }}
+        when {{ number }} = floor({{ number }}) and abs({{ number }}) < 1e15 then 0
+{% for digits in [2, 4, 6, 9] %}
+        when {{ kanon_sql.quotient("floor(" ~ number ~ " * 1e" ~ digits ~ " + 0.5)", "1e" ~ digits) | trim }} = {{ number }} and abs({{ number }}) < 1e{{ 15 - digits }} then {{ digits }}
 {% endfor %}
         else 99
 {% else %}

@@ -127,22 +127,25 @@ from repeated
 
 
 {# Every rule for the single cells of a published table, in one row. #}
-{% macro published_rules(sets, margin, rules, nodes, contributors=true) %}
+{% macro published_rules(sets, margin, rules, nodes, contributors=true, unrounded=none) %}
 with
 
 {{ sets }}
 
-{{ kanon_sql.counts_of_published_rules(margin, rules, nodes, contributors) | trim }}
+{{ kanon_sql.counts_of_published_rules(margin, rules, nodes, contributors, unrounded) | trim }}
 {%- endmacro %}
 
 
-{# One row of counts. #}
-{% macro counts_of_published_rules(margin, rules, nodes, contributors=true) %}
+{# One row of counts. `unrounded` is the predicate of a figure that no total has. #}
+{% macro counts_of_published_rules(margin, rules, nodes, contributors=true, unrounded=none) %}
 select
     count(*) as kanon_cells,
     sum({{ kanon_sql.flag(margin) }}) as kanon_margin_cells,
     sum(kanon_suppressed) as kanon_suppressed,
     sum(case when kanon_figure = 0 then 1 else 0 end) as kanon_zero_cells
+{%- if unrounded is not none %},
+    sum({{ kanon_sql.flag("(" ~ margin ~ ")\n    and (" ~ unrounded ~ ")") | indent(4) }}) as kanon_unrounded
+{%- endif %}
 {%- if contributors %},
     min(kanon_contributors) as kanon_least,
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero

@@ -57,7 +57,7 @@ select
     kanon_grouping,
 {{ kanon_sql.aliases(cells.columns) }},
     max(kanon_suppressed) as kanon_suppressed,
-    max(kanon_figure){{ " / 1e" ~ units if units }} as kanon_figure
+    {{ kanon_sql.quotient("max(kanon_figure)", "1e" ~ units) | trim if units else "max(kanon_figure)" }} as kanon_figure
 from marked_cells
 {% if cells.repeated %}
 where not (

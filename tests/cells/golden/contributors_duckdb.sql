@@ -97,30 +97,15 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when try_cast("turnover" as double) is null then 0
-            when abs(try_cast("turnover" as double)) < 9e15
-            then case
-                when try_cast("turnover" as double) = floor(try_cast("turnover" as double)) then 0
-                else 1
-            end
-            else 1
+            when lower("turnover") like '%e-%' then 99
+            when position('.' in "turnover") = 0 then 0
+            else length("turnover") - position('.' in "turnover")
         end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when try_cast("turnover" as double) is null then 0
-            when abs(try_cast("turnover" as double)) < 1e9
-            then case
-                when cast(
-                    cast(try_cast("turnover" as double) as decimal(38, 6)) as double
-                ) = try_cast("turnover" as double) then 0
-                else 1
-            end
-            else 1
-        end
-    ) as kanon_not_decimal,
+    ) as kanon_decimals,
+    max(abs(try_cast("turnover" as double))) as kanon_largest,
     sum(abs(try_cast("turnover" as double))) as kanon_size
 from records;
 
@@ -169,11 +154,9 @@ contributions as (
         "kanon_level_1_of_1" as kanon_level_1_of_1,
         "firm" as kanon_entity,
         count(*) as kanon_records,
-        sum(
-            case when cast(try_cast("turnover" as double) as decimal(38, 6)) is null then 0 else 1 end
-        ) as kanon_values,
-        sum(cast(try_cast("turnover" as double) as decimal(38, 6))) as kanon_figure,
-        sum(cast(try_cast("turnover" as double) as decimal(38, 6))) as kanon_weighted
+        sum(case when try_cast("turnover" as decimal(38, 6)) is null then 0 else 1 end) as kanon_values,
+        sum(try_cast("turnover" as decimal(38, 6))) as kanon_figure,
+        sum(try_cast("turnover" as decimal(38, 6))) as kanon_weighted
     from (
         select
             "sector",

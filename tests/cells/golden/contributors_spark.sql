@@ -80,7 +80,7 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when case
                 when cast(
@@ -89,62 +89,23 @@ select
                 then try_cast(`turnover` as double)
             end is null
             then 0
-            when abs(
-                case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end
-            ) < 9e15
-            then case
-                when case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end % 1 = 0
-                then 0
-                else 1
-            end
-            else 1
+            when lower(cast(`turnover` as string)) like '%e-%'
+            then 99
+            when locate('.', cast(`turnover` as string)) = 0
+            then 0
+            else length(cast(`turnover` as string)) - locate('.', cast(`turnover` as string))
         end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when case
+    ) as kanon_decimals,
+    max(
+        abs(
+            case
                 when cast(
                     `turnover` as string
                 ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
                 then try_cast(`turnover` as double)
-            end is null
-            then 0
-            when abs(
-                case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end
-            ) < 1e9
-            then case
-                when cast(cast(case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end as decimal(38, 6)) as double) = case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end
-                then 0
-                else 1
             end
-            else 1
-        end
-    ) as kanon_not_decimal,
+        )
+    ) as kanon_largest,
     sum(
         abs(
             case
@@ -181,31 +142,46 @@ contributions as (
         count(*) as kanon_records,
         sum(
             case
-                when cast(case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end as decimal(38, 6)) is null
+                when case
+                    when abs(
+                        case
+                            when cast(
+                                `turnover` as string
+                            ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
+                            then try_cast(`turnover` as double)
+                        end
+                    ) < 1e38
+                    then cast(`turnover` as decimal(38, 6))
+                end is null
                 then 0
                 else 1
             end
         ) as kanon_values,
         sum(
-            cast(case
-                when cast(
-                    `turnover` as string
-                ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                then try_cast(`turnover` as double)
-            end as decimal(38, 6))
+            case
+                when abs(
+                    case
+                        when cast(
+                            `turnover` as string
+                        ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
+                        then try_cast(`turnover` as double)
+                    end
+                ) < 1e38
+                then cast(`turnover` as decimal(38, 6))
+            end
         ) as kanon_figure,
         sum(
-            cast(case
-                when cast(
-                    `turnover` as string
-                ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                then try_cast(`turnover` as double)
-            end as decimal(38, 6))
+            case
+                when abs(
+                    case
+                        when cast(
+                            `turnover` as string
+                        ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
+                        then try_cast(`turnover` as double)
+                    end
+                ) < 1e38
+                then cast(`turnover` as decimal(38, 6))
+            end
         ) as kanon_weighted
     from (
         select

@@ -40,30 +40,15 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when try_cast("turnover" as double) is null then 0
-            when abs(try_cast("turnover" as double)) < 9e15
-            then case
-                when try_cast("turnover" as double) = floor(try_cast("turnover" as double)) then 0
-                else 1
-            end
-            else 1
+            when lower("turnover") like '%e-%' then 99
+            when position('.' in "turnover") = 0 then 0
+            else length("turnover") - position('.' in "turnover")
         end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when try_cast("turnover" as double) is null then 0
-            when abs(try_cast("turnover" as double)) < 1e9
-            then case
-                when cast(
-                    cast(try_cast("turnover" as double) as decimal(38, 6)) as double
-                ) = try_cast("turnover" as double) then 0
-                else 1
-            end
-            else 1
-        end
-    ) as kanon_not_decimal,
+    ) as kanon_decimals,
+    max(abs(try_cast("turnover" as double))) as kanon_largest,
     sum(abs(try_cast("turnover" as double))) as kanon_size
 from records;
 
@@ -112,9 +97,9 @@ figures as (
     select
         "region",
         "sector",
-        abs(cast(try_cast("turnover" as double) as bigint)) as kanon_size,
-        abs(cast(try_cast("turnover" as double) as bigint)) as kanon_weighted,
-        case when cast(try_cast("turnover" as double) as bigint) < 0 then 1 end as kanon_negative
+        abs(try_cast("turnover" as bigint)) as kanon_size,
+        abs(try_cast("turnover" as bigint)) as kanon_weighted,
+        case when try_cast("turnover" as bigint) < 0 then 1 end as kanon_negative
     from records
 ),
 

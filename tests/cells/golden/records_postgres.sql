@@ -41,7 +41,7 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when case
                 when cast(
@@ -50,69 +50,23 @@ select
                 then cast("turnover" as double precision)
             end is null
             then 0
-            when abs(
-                case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end
-            ) < 9e15
-            then case
-                when case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end = floor(
-                    case
-                        when cast(
-                            "turnover" as text
-                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                        then cast("turnover" as double precision)
-                    end
-                )
-                then 0
-                else 1
-            end
-            else 1
+            when lower(cast("turnover" as text)) like '%e-%'
+            then 99
+            when position('.' in cast("turnover" as text)) = 0
+            then 0
+            else length(cast("turnover" as text)) - position('.' in cast("turnover" as text))
         end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when case
+    ) as kanon_decimals,
+    max(
+        abs(
+            case
                 when cast(
                     "turnover" as text
                 ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
                 then cast("turnover" as double precision)
-            end is null
-            then 0
-            when abs(
-                case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end
-            ) < 1e9
-            then case
-                when cast(cast(case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end as decimal(38, 6)) as double precision) = case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end
-                then 0
-                else 1
             end
-            else 1
-        end
-    ) as kanon_not_decimal,
+        )
+    ) as kanon_largest,
     sum(
         abs(
             case
@@ -148,28 +102,43 @@ figures as (
         "region",
         "sector",
         abs(
-            cast(case
-                when cast(
-                    "turnover" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("turnover" as double precision)
-            end as decimal(38, 6))
+            case
+                when abs(
+                    case
+                        when cast(
+                            "turnover" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("turnover" as double precision)
+                    end
+                ) < 1e38
+                then cast("turnover" as decimal(38, 6))
+            end
         ) as kanon_size,
         abs(
-            cast(case
-                when cast(
-                    "turnover" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("turnover" as double precision)
-            end as decimal(38, 6))
+            case
+                when abs(
+                    case
+                        when cast(
+                            "turnover" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("turnover" as double precision)
+                    end
+                ) < 1e38
+                then cast("turnover" as decimal(38, 6))
+            end
         ) as kanon_weighted,
         case
-            when cast(case
-                when cast(
-                    "turnover" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("turnover" as double precision)
-            end as decimal(38, 6)) < 0
+            when case
+                when abs(
+                    case
+                        when cast(
+                            "turnover" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("turnover" as double precision)
+                    end
+                ) < 1e38
+                then cast("turnover" as decimal(38, 6))
+            end < 0
             then 1
         end as kanon_negative
     from "ledger"
