@@ -13,6 +13,11 @@
     test ~ ": a hierarchy is read by kanon-sql tables, not by a test. Where margins are taken, its levels can be columns of by"
 ) }}
 {%- endfor %}
+{% if "totals" in given -%}
+{{ kanon_sql.refuse(
+    test ~ ": what totals are is read by kanon-sql tables (totals in a spec), and a test takes them for the sums of all their parts"
+) }}
+{%- endif %}
 {% do kanon_sql.begin_test(test, given, takes + ["quote_columns", "column_name"] + parameters | list) %}
 {% set asked = {} %}
 {% for name, values in parameters.items() %}
