@@ -100,7 +100,7 @@ def anonymize(
         with job_within_limits(
             spec, table_spec, k, options, run, database, on_step=on_step, records=records
         ) as job:
-            _refuse_unreleasable(job.plan, options)
+            _refuse_unreleasable(job.plan, options, database.dialect)
             refuse_to_overwrite(
                 [*options.files, *options.seeds, *run.writes], database.files_read()
             )
@@ -166,7 +166,7 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
     with opened(table_spec, RunOptions(engine)) as database:
         refuse_unsupported(database, options)
         plan = planned(spec, 0, database).plan
-        refuse_names(plan.bound, options)
+        refuse_names(plan.bound, options, database.dialect)
         refuse_unassigned(plan.bound, options)
         levels = column_levels(plan.bound.roles, plan.bound.facts)
         preferred = preferences_of(options, plan.bound)
@@ -346,8 +346,8 @@ def _required_k(table_spec: TableSpec) -> int:
     return max(sizes)
 
 
-def _refuse_unreleasable(plan: Plan, options: ReleaseOptions) -> None:
-    refuse_names(plan.bound, options)
+def _refuse_unreleasable(plan: Plan, options: ReleaseOptions, dialect: str) -> None:
+    refuse_names(plan.bound, options, dialect)
     refuse_unassigned(plan.bound, options)
     partition_of(plan.bound, options)
     if options.algorithm == "local":

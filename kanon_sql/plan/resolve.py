@@ -287,8 +287,15 @@ def column_named(
     return bound_column(column, alias)
 
 
+TRUTH_VALUES = {"true", "false"}
+"""Names that SQLite drops from the columns of a subquery: above it, "true" is the text 'true'."""
+
+
 def bound_column(column: Column, alias: str | None = None) -> BoundColumn:
-    return BoundColumn(column.name, column.type, alias or column.name)
+    """The column under an alias: by default its name, unless that is a truth value."""
+    is_truth_value = column.name.casefold() in TRUTH_VALUES
+    own = f"kanon_is_{column.name.casefold()}" if is_truth_value else column.name
+    return BoundColumn(column.name, column.type, alias or own)
 
 
 def refuse_merging(column: Column, table: Table) -> None:

@@ -421,7 +421,7 @@ def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColum
 def _with_safe_alias(column: BoundColumn, role: str, place: int) -> BoundColumn:
     """The column under its name, or a generated one if it has the prefix of generated names."""
     collides = column.name.casefold().startswith("kanon_")
-    return replace(column, alias=f"kanon_{role}_{place}" if collides else column.name)
+    return replace(column, alias=f"kanon_{role}_{place}" if collides else column.alias)
 
 
 def masked_columns(roles: Roles) -> list[BoundColumn]:

@@ -45,6 +45,8 @@ class Traits:
     multiples of their smallest unit."""
     null_first: bool = False
     """Whether NULL sorts first, without a NULLS LAST clause."""
+    keeps_truth_values: bool = True
+    """Whether a column called true or false has that name above a subquery."""
     nests_with: bool = True
     """Whether WITH can be nested."""
     orders_views: bool = True
@@ -92,6 +94,7 @@ TRAITS = {
         executed=True,
         hashes=False,
         approximates=False,
+        keeps_truth_values=False,
         create_view="create view",
         replaces_views=False,
         begins="begin",
