@@ -117,6 +117,9 @@ def _cells_result(
         violating = int(row[f"kanon_violating_cells_{number}"] or 0) + more
         margins = int(row[f"kanon_violating_margin_cells_{number}"] or 0) + more_margins
     all_details = {"violating_cells": violating, "violating_margin_cells": margins, **details}
+    if (shortfall := f"kanon_shortfall_{number}") in row:
+        lacking = more * check.model.parameters["n"] if more else 0
+        all_details["shortfall"] = json_number((row[shortfall] or 0) + lacking)
     return _result(check, violating, achieved, all_details)
 
 
@@ -136,19 +139,18 @@ def _differences_result(check: CellCheck, row: Row) -> CellCheckResult:
         "greater_here": "greater",
         "smaller_here": "smaller",
     }
-    details: dict[str, int | None] = {
-        name: int(row.get(f"kanon_{suffix}") or 0) for name, suffix in names.items()
-    }
+    counts = {name: int(row.get(f"kanon_{suffix}") or 0) for name, suffix in names.items()}
     shown = int(row["kanon_compared"] or 0)
     if check.gates and not shown:
         raise InputError(
             f"differences: no cell is shown by both this table and the second one. Do their "
             f"labels agree, and {option('against.by')}?"
         )
-    violating = details["violating_cells"] if check.gates else None
+    violating = counts["violating_cells"] if check.gates else None
     unshared = int(row["kanon_cells_here"]) + int(row["kanon_cells_there"])
-    details |= {
+    details: dict[str, Any] = counts | {
         "violating_cells": violating,
+        "shortfall": json_number(row["kanon_shortfall"] or 0) if check.gates else None,
         "not_compared": unshared - int(row["kanon_cells_of_both"]) - shown,
         "suppressed_here_shown_there": int(row["kanon_hidden_here"] or 0),
     }

@@ -105,6 +105,7 @@ def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answe
             alone = {"release": smallest(answers.sizes), "earlier": int(row["kanon_earlier_k"])}
             details |= {group: _one_sided_people(row, group) for group in ("joiners", "leavers")}
             details["alone"] = alone
+            details["average"] = int(row["kanon_classes"]) / details["in_both"]
         case ComposedLDiversity():
             candidate = next(
                 candidate for candidate in step.candidates if candidate.column == check.column

@@ -27,7 +27,7 @@ from kanon_sql.spec.models.cells import (
 from kanon_sql.spec.published import PublishedSpec
 from kanon_sql.spec.spec import SHOWN, TableSpec
 from kanon_sql.sql.dialects.rules import TRAITS
-from kanon_sql.sql.macros import render, render_known
+from kanon_sql.sql.macros import macro_names, render, render_known
 from kanon_sql.sql.quoting import generated_or_quoted, identifier, literal
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row, Table, family
@@ -512,8 +512,8 @@ class CellStatements(ABC):
         """The SQL of `differences`."""
 
     def _rules(self) -> list[dict[str, Any]]:
-        """The predicate of each rule for single cells, if it gates, and its figure for the
-        worst."""
+        """The predicate and the shortfall of each rule for single cells, if it gates, and its
+        figure for the worst."""
         rules = []
         for number, check in enumerate(self.question.checks, start=1):
             model = check.model
@@ -527,7 +527,16 @@ class CellStatements(ABC):
             if model.needs_value:
                 worst = "max" if model.worst == "greatest" else "min"
                 measured = f"{worst}({render_known(model.name(), **parameters)})"
-            rules.append({"number": number, "violated": violated, "measured": measured})
+            macro = f"{model.name()}_shortfall"
+            is_measured = check.gates and macro in macro_names()
+            rules.append(
+                {
+                    "number": number,
+                    "violated": violated,
+                    "measured": measured,
+                    "shortfall": render_known(macro, **parameters) if is_measured else None,
+                }
+            )
         return rules
 
     def _violated(self) -> list[str]:

@@ -44,6 +44,9 @@ class CellDetails:
 
     violating_cells: int | None = None
     violating_margin_cells: int | None = None
+    shortfall: float | None = None
+    """By how much the violating cells miss what is required, added up: in contributors, or in
+    percentage points of a share."""
     undefined_cells: int | None = None
     """Cells in which everyone has 0, so that no share is defined."""
     cells_with_negatives: int | None = None

@@ -47,7 +47,7 @@ def table_for_outsiders(table: TableResult) -> TableResult:
     return replace(
         table,
         cells=summary,
-        checks=Rows(_check(check, hidden, least) for check in table.checks),
+        checks=Rows(_without_shortfall(_check(check, hidden, least)) for check in table.checks),
         policies=tuple(policy_for_outsiders(policy, hidden) for policy in table.policies),
         sql={},
         shown=None,
@@ -119,6 +119,12 @@ def _check(check: CheckResult, hidden: Collection[str], size: int) -> CheckResul
         baseline = check.baseline and replace(check.baseline, figures={})
         return replace(check, achieved=f"{FEWER} {below}", baseline=baseline)
     return check
+
+
+def _without_shortfall(check: CheckResult) -> CheckResult:
+    """The check without a sum over small cells, from which these follow where they are few."""
+    details = {name: None if name == "shortfall" else item for name, item in check.details.items()}
+    return replace(check, details=details)
 
 
 def _parameters(

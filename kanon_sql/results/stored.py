@@ -598,7 +598,12 @@ def _checks(stored_checks: JsonValue, checks: Sequence[CheckResult]) -> Iterator
             stored.read(CheckDetails)
         if model.counts_violations and check.achieved is not None:
             stored.part("achieved").read(int)
-        for name in model.figures if check.achieved is not None else ():
+        bounded = (
+            name
+            for name, (_, threshold) in model.companion_figures.items()
+            if threshold in model.parameters
+        )
+        for name in [*model.figures, *bounded] if check.achieved is not None else ():
             is_end = name in ("min", "max") and isinstance(check.achieved, dict)
             figure = (stored.part("achieved") if is_end else stored).part(name)
             if figure.value is not None:

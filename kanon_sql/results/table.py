@@ -367,6 +367,8 @@ class CheckDetails:
     """Whether combinations of all sizes up to m were counted."""
     by_size: tuple[Mapping[str, int | None], ...] = ()
     """Number of combinations, and of those that violate, by number of events."""
+    shortfall_by_size: Mapping[str, int] = field(default_factory=dict)
+    """How many people the violating combinations lack to k, added up, by number of events."""
 
 
 @dataclass(frozen=True, repr=False)

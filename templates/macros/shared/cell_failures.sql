@@ -13,7 +13,7 @@
     relation, columns, groupings, violated, achieved, value=none, contributor=none, figure=none,
     ranks=[], nodes=[], details=[], weight=none, weighted=none
 ) %}
-{% set rules = [{"number": 1, "violated": violated, "measured": achieved}] %}
+{% set rules = [{"number": 1, "violated": violated, "measured": achieved, "shortfall": none}] %}
 {% set empty = kanon_sql.empty_combinations(columns, groupings) if nodes else [] %}
 {% set cells = kanon_sql.cells_of(relation, columns, groupings, contributor, figure, weighted, ranks) %}
 {% set ctes %}

@@ -302,7 +302,7 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
 
 {#
     Every rule for the cells of a table at once, in one row. `rules` are the checks with their
-    predicate and figure; `nodes` the levels whose nodes are counted, for the combinations without a
+    predicate, their figure, and by how much a cell misses it; `nodes` the levels whose nodes are counted, for the combinations without a
     record. A label that is repeated on the next level is one cell, on its lowest level.
 #}
 {% macro cell_rules(cells, rules, nodes=[]) %}
@@ -366,6 +366,9 @@ select
 {%- if rule.violated %},
     sum(kanon_violates_{{ rule.number }}) as kanon_violating_cells_{{ rule.number }},
     sum(kanon_violates_{{ rule.number }} * kanon_is_margin) as kanon_violating_margin_cells_{{ rule.number }}
+{%- endif %}
+{%- if rule.violated and rule.shortfall %},
+    {{ kanon_sql.sum_where("kanon_violates_" ~ rule.number ~ " = 1", rule.shortfall, "kanon_shortfall_" ~ rule.number) | indent(4) }}
 {%- endif %}
 {%- if rule.measured %},
     {{ rule.measured }} as kanon_achieved_{{ rule.number }}

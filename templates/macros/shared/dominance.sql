@@ -18,6 +18,12 @@ kanon_largest_{{ n }} > 0
 {%- endmacro %}
 
 
+{# By how many percentage points the share of a violating cell is above k. #}
+{% macro dominance_shortfall(n, k) -%}
+{{ kanon_sql.dominance(n) }} - {{ k }}
+{%- endmacro %}
+
+
 {# Generic test of (n,k) dominance, on records. #}
 {% macro dominance_failures(
     relation, columns, groupings, value, n, k, inclusive=false, contributor=none, digits=none,

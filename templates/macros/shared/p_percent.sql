@@ -22,6 +22,12 @@ kanon_largest_1 > 0
 {%- endmacro %}
 
 
+{# By how many percentage points the closest estimate in a violating cell is too close. #}
+{% macro p_percent_shortfall(p, q=100, coalition=1) -%}
+{{ kanon_sql.quotient(100 * p, q) }} - {{ kanon_sql.p_percent(coalition) }}
+{%- endmacro %}
+
+
 {# Generic test of the p% rule, on records. #}
 {% macro p_percent_failures(
     relation, columns, groupings, value, p, q=100, coalition=1, contributor=none, digits=none,

@@ -153,6 +153,9 @@ select
 {%- for rule in rules %},
     sum({{ kanon_sql.flag(rule.violated) | indent(4) }}) as kanon_violating_cells_{{ rule.number }},
     sum({{ kanon_sql.flag("(" ~ rule.violated ~ ")\n    and (" ~ margin ~ ")") | indent(4) }}) as kanon_violating_margin_cells_{{ rule.number }}
+{%- if rule.shortfall %},
+    {{ kanon_sql.sum_where(rule.violated, rule.shortfall, "kanon_shortfall_" ~ rule.number) | indent(4) }}
+{%- endif %}
 {%- endfor %}
 {%- for node in nodes %},
     count(distinct case when {{ node.predicate }} then kanon_d{{ node.place }} end)

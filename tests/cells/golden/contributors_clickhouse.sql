@@ -318,6 +318,13 @@ select
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
     sum(kanon_violates_1) as kanon_violating_cells_1,
     sum(kanon_violates_1 * kanon_is_margin) as kanon_violating_margin_cells_1,
+    sum(
+        case
+            when kanon_violates_1 = 1
+            then 100 * cast(kanon_largest_1 as Nullable(Float64)) / nullIf(kanon_total, 0) - 50
+            else 0
+        end
+    ) as kanon_shortfall_1,
     max(100 * cast(kanon_largest_1 as Nullable(Float64)) / nullIf(kanon_total, 0)) as kanon_achieved_1,
     max(100 * cast(kanon_largest_2 as Nullable(Float64)) / nullIf(kanon_total, 0)) as kanon_achieved_4,
     sum(toInt64(case when kanon_grouping = 0 then 1 else 0 end)) as kanon_cells_0,

@@ -372,6 +372,15 @@ select
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
     sum(kanon_violates_1) as kanon_violating_cells_1,
     sum(kanon_violates_1 * kanon_is_margin) as kanon_violating_margin_cells_1,
+    sum(
+        case
+            when kanon_violates_1 = 1
+            then cast(
+                100 * cast(kanon_largest_1 as double precision) as double precision
+            ) / nullif(kanon_total, 0) - 50
+            else 0
+        end
+    ) as kanon_shortfall_1,
     max(
         cast(100 * cast(kanon_largest_1 as double precision) as double precision) / nullif(kanon_total, 0)
     ) as kanon_achieved_1,

@@ -233,6 +233,7 @@ select
             end
         )
     ) as kanon_violating_margin_cells_1,
+    sum(case when kanon_contributors < 10 then 10 - kanon_contributors else 0 end) as kanon_shortfall_1,
     sum(
         toInt64(
             case
@@ -582,7 +583,14 @@ select
                 else 0
             end
         )
-    ) as kanon_violating
+    ) as kanon_violating,
+    sum(
+        case
+            when kanon_here <> kanon_there and abs(kanon_here - kanon_there) < 3
+            then 3 - abs(kanon_here - kanon_there)
+            else 0
+        end
+    ) as kanon_shortfall
 from compared_cells
 settings join_use_nulls = 1, prefer_column_name_to_alias = 1;
 

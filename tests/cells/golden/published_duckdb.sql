@@ -223,6 +223,7 @@ select
             and (kanon_t1 = 1 or kanon_t2 = 1) then 1
         else 0
     end) as kanon_violating_margin_cells_1,
+    sum(case when kanon_contributors < 10 then 10 - kanon_contributors else 0 end) as kanon_shortfall_1,
     sum(case
         when kanon_figure < 15
             or (
@@ -518,7 +519,14 @@ select
     min(case when kanon_here <> kanon_there then abs(kanon_here - kanon_there) end) as kanon_least,
     sum(
         case when kanon_here <> kanon_there and abs(kanon_here - kanon_there) < 3 then 1 else 0 end
-    ) as kanon_violating
+    ) as kanon_violating,
+    sum(
+        case
+            when kanon_here <> kanon_there and abs(kanon_here - kanon_there) < 3
+            then 3 - abs(kanon_here - kanon_there)
+            else 0
+        end
+    ) as kanon_shortfall
 from compared_cells;
 
 

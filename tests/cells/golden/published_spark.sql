@@ -245,6 +245,7 @@ select
             else 0
         end
     ) as kanon_violating_margin_cells_1,
+    sum(case when kanon_contributors < 10 then 10 - kanon_contributors else 0 end) as kanon_shortfall_1,
     sum(
         case
             when kanon_figure < 15
@@ -627,7 +628,14 @@ select
             then 1
             else 0
         end
-    ) as kanon_violating
+    ) as kanon_violating,
+    sum(
+        case
+            when kanon_here <> kanon_there and abs(kanon_here - kanon_there) < 3
+            then 3 - abs(kanon_here - kanon_there)
+            else 0
+        end
+    ) as kanon_shortfall
 from compared_cells;
 
 

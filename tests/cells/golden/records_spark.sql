@@ -331,11 +331,27 @@ select
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
     sum(kanon_violates_1) as kanon_violating_cells_1,
     sum(kanon_violates_1 * kanon_is_margin) as kanon_violating_margin_cells_1,
+    sum(case when kanon_violates_1 = 1 then 10 - kanon_contributors else 0 end) as kanon_shortfall_1,
     sum(kanon_violates_2) as kanon_violating_cells_2,
     sum(kanon_violates_2 * kanon_is_margin) as kanon_violating_margin_cells_2,
+    sum(
+        case
+            when kanon_violates_2 = 1
+            then 100 * cast(kanon_largest_2 as double) / nullif(kanon_total, 0) - 67
+            else 0
+        end
+    ) as kanon_shortfall_2,
     max(100 * cast(kanon_largest_2 as double) / nullif(kanon_total, 0)) as kanon_achieved_2,
     sum(kanon_violates_3) as kanon_violating_cells_3,
     sum(kanon_violates_3 * kanon_is_margin) as kanon_violating_margin_cells_3,
+    sum(
+        case
+            when kanon_violates_3 = 1
+            then cast(1000 as double) / nullif(100, 0)
+                - 100 * cast(kanon_total - kanon_largest_2 as double) / nullif(kanon_largest_1, 0)
+            else 0
+        end
+    ) as kanon_shortfall_3,
     min(100 * cast(kanon_total - kanon_largest_2 as double) / nullif(kanon_largest_1, 0)) as kanon_achieved_3,
     max(100 * cast(kanon_largest_1 as double) / nullif(kanon_total, 0)) as kanon_achieved_4,
     sum(case when kanon_grouping = 0 then 1 else 0 end) as kanon_cells_0,
