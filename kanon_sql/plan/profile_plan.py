@@ -281,10 +281,7 @@ def _further_columns(
 
 def _named(name: str, bound: ResolvedQuestion, free: set[str]) -> str:
     """The column of this name, if it may be known in addition to the quasi-identifiers."""
-    try:
-        column = find(name, bound.table).name
-    except SpecError as error:
-        raise SpecError(f"attacker_knows: {error.marked}") from None
+    column = find(name, bound.table).name
     if column in free:
         return column
     if column in [column.name for column in bound.quasi_identifiers]:

@@ -6,7 +6,7 @@ is rejected by these two, before SQL is rendered.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
@@ -261,19 +261,6 @@ def located_column(name: str, table: Table, location: Location) -> Column:
         return find(name, table)
 
 
-def refuse_missing_in_other(name: str, table: Table, location: Location, *remedies: str) -> None:
-    """Raise `SpecError` if another table lacks a column named like one of the audited table, with
-    the `remedies` to suggest."""
-    with located(*location):
-        try:
-            find(name, table)
-        except SpecError as error:
-            raise SpecError(
-                f"{error.marked} If it is called otherwise there, say how: "
-                f"{', or '.join(remedies)}."
-            ) from None
-
-
 def column_named(
     name: str, table: Table, location: Location, alias: str | None = None
 ) -> BoundColumn:
@@ -306,10 +293,14 @@ def refuse_merging(column: Column, table: Table) -> None:
 
 def refuse_two_roles(roles: Sequence[tuple[BoundColumn | Column, str]]) -> None:
     role_by_column: dict[str, str] = {}
-    for column, role in roles:
-        first_role = role_by_column.setdefault(column.name, role)
-        if first_role != role:
-            raise SpecError(f'column "{column.name}" is both {first_role} and {role}; choose one.')
+    with Faults() as faults:
+        for column, role in roles:
+            first_role = role_by_column.setdefault(column.name, role)
+            with faults.collected():
+                if first_role != role:
+                    raise SpecError(
+                        f'column "{column.name}" is both {first_role} and {role}; choose one.'
+                    )
     names = [column.name for column, _ in roles]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
@@ -353,20 +344,27 @@ def bound_condition(text: str | None, table: Table, location: Location) -> Condi
     return compiled
 
 
-def levels_of(
+def refuse_levels_of_others(
     prefix: str,
-    levels: Mapping[str, int],
-    columns: Sequence[BoundColumn],
+    levels: Iterable[str],
+    names: Sequence[str],
+    location: Location,
     subject: str = "Quasi-identifiers",
-) -> dict[str, int]:
+) -> None:
+    """Raise `SpecError` for each level of a column that is none of `names`."""
+    with Faults() as faults:
+        for name in levels:
+            if not any(same_name(name, other) for other in names):
+                with faults.collected(), located(*location, name):
+                    raise SpecError(
+                        f'{prefix}"{name}" is no quasi-identifier, and has no levels. '
+                        f"{subject}: {', '.join(names)}.{did_you_mean(name, names)}"
+                    )
+
+
+def levels_of(levels: Mapping[str, int], columns: Sequence[BoundColumn]) -> dict[str, int]:
     """Requested levels above the raw value, by quasi-identifier."""
     names = [column.name for column in columns]
-    for name in levels:
-        if not any(same_name(name, other) for other in names):
-            raise SpecError(
-                f'{prefix}"{name}" is no quasi-identifier, and has no levels. '
-                f"{subject}: {', '.join(names)}.{did_you_mean(name, names)}"
-            )
     requested = {
         column: next((level for name, level in levels.items() if same_name(name, column)), 0)
         for column in names
