@@ -31,8 +31,11 @@ import yaml
 from places import ROOT, TESTS
 from sqlglot import exp
 
+from kanon_sql.auditing.auditor import audit
+from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import percentage
 from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.spec.dbt.manifest import read_manifest
 from kanon_sql.spec.hierarchy import parse_builder
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.sql import macros
@@ -319,6 +322,34 @@ def test_it_says_what_the_oracle_says(name: str, project: Built) -> None:
     assert (project.status(name) == "pass", project.failures(name)) == (
         holds, 0 if holds else at_risk,
     )  # fmt: skip
+
+
+def test_an_audit_of_the_manifest_says_of_events_what_their_tests_say(on_duckdb: Built) -> None:
+    chosen = read_manifest(
+        on_duckdb.folder / "target" / "manifest.json",
+        ["visits"],
+        f"duckdb:{on_duckdb.folder / 'clinic.duckdb'}",
+    )
+    assert chosen.spec is not None
+    found = {}
+    for table, result in zip(
+        chosen.spec.tables, audit(chosen.spec, RunOptions()).tables, strict=True
+    ):
+        for check in result.checks:
+            key = (frozenset(table.events), frozenset(table.quasi_identifiers), check.model)
+            found[(*key, json.dumps(check.parameters, sort_keys=True))] = check.holds
+
+    verdicts = {}
+    for name, each in ASKED.items():
+        if each.model == "visits" and not stops(name):
+            given = dict(each.arguments)
+            events, known = given.pop("events"), given.pop("quasi_identifiers", ())
+            model = MODELS[each.test](**{key: given[key] for key in given if key != "entity"})
+            key = (frozenset(events), frozenset(known), each.test)
+            parameters = json.dumps(model.parameters, sort_keys=True)
+            verdicts[name] = found.get((*key, parameters), "not asked")
+    assert verdicts == {name: name.endswith("_holds") for name in verdicts}
+    assert len(verdicts) > 5
 
 
 def test_every_model_is_seen_to_hold_and_to_fail() -> None:
