@@ -858,6 +858,45 @@ def test_a_model_at_given_levels(project: Built) -> None:
     assert {record["area"] for record in records} == {"MA", None}
 
 
+def _interval(number: int | None) -> str | None:
+    return None if number is None else f"[{number // 10 * 10},{number // 10 * 10 + 10})"
+
+
+def test_a_name_is_the_column_and_an_expression_is_as_it_stands(project: Built) -> None:
+    """Whatever SQL takes the name for: `user` by itself is the role of the database."""
+    zips = {row["zip"] for row in seed("patients")}
+    masked = {value: value and f"{value[:3]}**" for value in zips}
+    expected = [
+        {
+            "patient": row["patient"],
+            "of_user": row["patient"][:2],
+            "of_current_date": str(row["admitted"].year) if row["admitted"] else None,
+            "of_order": _interval(row["age"]),
+            "of_2020": _interval(row["age"]),
+            "of_post_code": masked[row["zip"]],
+            "of_quoted": masked[row["zip"]],
+            "of_post_dash_code": masked[row["zip"]],
+            "of_say_it": row["diagnosis"] and row["diagnosis"][:3],
+            "of_records": row["sex"],
+            "of_aerztin": row["patient"][:2],
+            "of_expression": _interval((row["age"] or 0) + 10),
+            "of_predicate": "true" if row["age"] is None else "false",
+            "of_case": "f" if row["sex"] == "F" else None,
+            "of_qualified": row["sex"],
+            "of_true": {"F": "woman", "M": "man"}.get(row["sex"]),
+        }
+        for row in seed("patients")
+    ]
+
+    found = project.rows("select * from odd_generalised")
+
+    def in_order(rows: list[dict[str, Any]]) -> list[str]:
+        return sorted(json.dumps(row, sort_keys=True) for row in rows)
+
+    assert in_order(found) == in_order(expected)
+    assert len({row["of_user"] for row in found}) > 1
+
+
 # --- what is refused --------------------------------------------------------------------------
 
 QI = {"quasi_identifiers": ["zip", "age"]}
@@ -1043,6 +1082,8 @@ NO_BUILDERS: dict[str, str] = {
     "'age', 'mask:right'": "longest, the characters of the longest value, must be a whole number",
     "'age', 'date:week'": "date can't be week",
     "'age', 'width:5,10', 3": "has levels 0 to 2 in width:5,10, so there is no level 3",
+    "none, 'width:5'": "the column must be a text, its name or another expression",
+    "' ', 'suppress'": "the column must be a text, its name or another expression",
     "'age', 'width:5', '1'": "level must be a whole number, 0 for the raw value; found the text",
     "'age', 'width:5', type='int'": "type must be None or text or integer",
     "'age', {'width': 5}": "the builder must be a text, as in 'width:10', or a relation",
