@@ -44,8 +44,8 @@ def losses(signed: Signed) -> Iterator[Block]:
     yield _by_column(release, signed, is_hidden=is_hidden)
     if signed.is_external:
         return
-    if release.associations:
-        yield associations(release)
+    if (grid := associations(release)).rows:
+        yield grid
     if release.distributions:
         yield _distributions(release.distributions, release, signed)
 
