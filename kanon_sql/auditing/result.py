@@ -116,10 +116,22 @@ def summary(answers: Answers) -> Summary:
         k=smallest(sizes),
         average_class_size=people_in(sizes) / classes,
         largest_class=int(sizes[-1]["kanon_size"]),
-        uniques=sum(count for size, count in answers.counted if size == 1),
+        uniques=uniques(answers),
         records_with_null_qi=total(sizes, "kanon_with_null"),
         suppressed=total(sizes, "kanon_suppressed"),
     )
+
+
+def uniques(answers: Answers) -> int:
+    """Number of people (records) alone in a class."""
+    return sum(count for size, count in answers.counted if size == 1)
+
+
+def profile(answers: Answers) -> dict[str, int]:
+    """The smallest number of people with the same set of classes, and the people whose set nobody
+    else has; empty without an entity."""
+    sizes = {int(row["kanon_size"]): int(row["kanon_profiles"]) for row in answers.profiles}
+    return {"profile_k": min(sizes), "profile_uniques": sizes.get(1, 0)} if sizes else {}
 
 
 def histogram(answers: Answers) -> tuple[HistogramBin, ...]:

@@ -22,7 +22,7 @@ from kanon_sql.auditing.estimates import (
     row_of_people,
     share_at_risk,
 )
-from kanon_sql.auditing.result import Answers, Sizes, everyone, smallest, total
+from kanon_sql.auditing.result import Answers, Sizes, everyone, profile, smallest, total
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, plural
 from kanon_sql.plan.audit_plan import Plan
@@ -258,11 +258,7 @@ def verdicts(
 def _k_anonymity(model: KAnonymity, plan: Plan, answers: Answers) -> CheckFinding:
     achieved = smallest(answers.sizes)
     below = _violations_below(model.violating_below, plan, answers)
-    details: dict[str, Any] = {}
-    if answers.profiles:
-        profiles = {int(row["kanon_size"]): int(row["kanon_profiles"]) for row in answers.profiles}
-        details["profile_k"] = min(profiles)
-        details["profile_uniques"] = profiles.get(1, 0)
+    details: dict[str, Any] = {**profile(answers)}
     if plan.bound.wildcard:
         details["achieved_nulls_as_value"] = min(
             int(row["kanon_size_as_value"]) for row in answers.sizes

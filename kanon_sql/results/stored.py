@@ -20,7 +20,7 @@ from pydantic_core import ErrorDetails, SchemaValidator, core_schema
 
 from kanon_sql.errors import InputError, SpecError, kind_of
 from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, CellSummary
-from kanon_sql.results.confidential import CONFIDENTIAL, FEWER
+from kanon_sql.results.confidential import CONFIDENTIAL, FEWER, LESS, MORE
 from kanon_sql.results.consistency import faults, release_faults
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, ReleaseFindings, Tradeoff
@@ -558,7 +558,7 @@ def _refuse_for_outsiders(check: JsonValue) -> None:
     """Raise for a check without its confidential parameters or its exact figure."""
     parameters, achieved = check.value.get("parameters"), check.value.get("achieved")
     is_hidden = isinstance(parameters, dict) and CONFIDENTIAL in parameters.values()
-    if is_hidden or (isinstance(achieved, str) and achieved.startswith(FEWER)):
+    if is_hidden or (isinstance(achieved, str) and achieved.startswith((FEWER, LESS, MORE))):
         raise InputError(
             f"{check.path} was written for external readers, without what is confidential. Use the "
             "internal result; kanon-sql report RESULT.json --audience external writes a page for "
