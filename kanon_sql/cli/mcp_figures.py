@@ -67,6 +67,7 @@ class ShownFigures:
         return {
             "status": self.table.status,
             **self.sizes(),
+            **self._by_all_records(),
             "sizes": list(self._histogram()),
             "checks": [self._check(check) for check in self.table.checks],
             "warnings": len(self.table.warnings),
@@ -81,6 +82,19 @@ class ShownFigures:
             **people,
             "classes": self.count(summary.classes),
             "uniques": self.count(summary.uniques, self._members),
+        }
+
+    def _by_all_records(self) -> dict[str, Any]:
+        """Whom somebody finds who knows all records of a person; the sizes of the classes are those
+        of one record. The guard does not compare the people alone, so they are no count."""
+        k, uniques = self.table.profile
+        if not self.table.classes_overlap or uniques is None:
+            return {}
+        many = self.count(uniques)
+        least = f"{self.min_cell} or more"
+        return {
+            "profile_k": self.count(k),
+            "profile_uniques": least if uniques >= self.min_cell else many,
         }
 
     def small(self) -> int | str | None:

@@ -544,6 +544,20 @@ class TableResult(JsonPart):
     lineage: Lineage | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
     """Its datasets and its checks' own statements, if requested."""
 
+    @property
+    def classes_overlap(self) -> bool:
+        """Whether a person has records in several classes."""
+        memberships = sum(bin.size * bin.classes for bin in self.histogram)
+        return self.summary.people is not None and memberships > self.summary.people
+
+    @property
+    def profile(self) -> tuple[int | None, int | None]:
+        """With an entity, the smallest number of people with records in exactly the same classes,
+        and the number of people whose set of classes nobody else has."""
+        details = (check.details for check in self.checks if "profile_k" in check.details)
+        own: Mapping[str, Any] = next(details, {})
+        return own.get("profile_k"), own.get("profile_uniques")
+
     def __repr__(self) -> str:
         """One line with the verdict."""
         return f"<TableResult {self.name} {self.status}: {plural(len(self.checks), 'check')}>"
