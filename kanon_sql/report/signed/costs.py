@@ -65,7 +65,7 @@ def _by_column(release: Anonymization, signed: Signed, *, is_hidden: bool) -> Gr
     for name, levels in _levels_reached(release).items():
         lost = None if is_hidden else release.metrics.loss_by_quasi_identifier.get(name)
         for place, (level, label, records) in enumerate(levels):
-            many = NONE if records is None else signed.cell(records)
+            many = NONE if records is None else _many(records, signed)
             words = ("" if place else printable(name), f"{level} · {printable(label)}")
             rows.append(GridRow(words, (many, "" if place else short_percent(lost))))
     return Grid(
@@ -73,6 +73,13 @@ def _by_column(release: Anonymization, signed: Signed, *, is_hidden: bool) -> Gr
         GridRow(("quasi-identifier", "level"), ("records", "lost")),
         rows,
     )
+
+
+def _many(records: int, signed: Signed) -> str:
+    """The records at a level: as the page counts all of them, or a part."""
+    [table] = signed.result.tables
+    of = table.summary.records
+    return signed.records(table) if records == of else signed.cell(records, of=of)
 
 
 def _levels_reached(release: Anonymization) -> dict[str, list[tuple[int, str, int | None]]]:
