@@ -261,3 +261,5 @@ def test_warnings_stay_and_what_is_left_out_is_listed() -> None:
         "Sensitive attributes, Evidence."
     )
     assert "Left out for external readers" not in inside
+    assert "; 10.4 % of the people give their diag away; whoever" in inside
+    assert "; 10 or more of the people give their diag away; whoever" in outside

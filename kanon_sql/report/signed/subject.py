@@ -170,6 +170,14 @@ class Signed:
             return f"more than {percent(1 - few)}"
         return self._share_of(fraction, total, self.min_cell)
 
+    def given_away(self, check: CheckResult, count: int, total: int) -> str:
+        """The share of all people (records) who are in homogeneous classes; that of a few classes
+        of a known size would reveal the number of these classes."""
+        if not 0 < (check.violating_classes or check.achieved or 0) < self.fewest_classes:
+            return self.share(count / total, total)
+        least = number(self.min_cell)
+        return f"{FEWER} {least}" if self.is_small(count) else f"{least} or more"
+
     def part(self, count: int, total: int) -> str:
         """A count of a whole, as in `about 230 of 1,859`."""
         if self.is_small(count):

@@ -65,8 +65,8 @@ class Bin:
 class Formats(Protocol):
     """How a reader is shown the figures of a sentence."""
 
-    def share(self, fraction: float, total: int) -> str:
-        """A share of a whole."""
+    def given_away(self, check: CheckResult, count: int, total: int) -> str:
+        """How many of all people (records) are in homogeneous classes."""
 
     def part(self, count: int, total: int) -> str:
         """A count of a whole, as in `226 of 1,859`."""
@@ -78,8 +78,8 @@ class Formats(Protocol):
 class _Exact:
     """The figures as they are."""
 
-    def share(self, fraction: float, total: int) -> str:
-        return percent(fraction)
+    def given_away(self, check: CheckResult, count: int, total: int) -> str:
+        return percent(count / total)
 
     def part(self, count: int, total: int) -> str:
         return f"{number(count)} of {number(total)}"
@@ -389,7 +389,7 @@ def disclosures(table: TableResult, formats: Formats = EXACT, *, sizes: bool = T
     """What checks that hold leave open, as in `42.6 % of the records give their salary-class away`;
     empty if nothing. Without `sizes`, nothing that follows from those of the classes."""
     given_away = ", ".join(
-        f"{formats.share(count / total, total)} of the {members(table)} give their "
+        f"{formats.given_away(check, count, total)} of the {members(table)} give their "
         f"{printable(str(check.parameters['sensitive']))} away"
         for check, count, total in homogeneous_members(table.checks, table.summary)
         if sizes
