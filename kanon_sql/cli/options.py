@@ -161,7 +161,7 @@ QUESTION_ON_CELLS = (
 
 OF_RUN = Fields("engines/session.py", "RunOptions", is_question=False)
 OF_RELEASE = Fields("anonymizing/release/options.py", "ReleaseOptions", is_question=False)
-OF_SETS = Fields("plan/profile_plan.py", "Identifying", is_question=False)
+OF_SETS = Fields("profiling/profile_plan.py", "Identifying", is_question=False)
 _REPLACE = declared("run", "overwrite")
 _FORCE_NO_LONGER_OVERWRITES = retired("--force", "Write --overwrite to replace existing files.")
 OVERWRITE = (*_REPLACE, _FORCE_NO_LONGER_OVERWRITES)

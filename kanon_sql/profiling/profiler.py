@@ -26,16 +26,6 @@ from kanon_sql.engines.session import RunOptions, Session, run_within
 from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.named_columns import NamedColumn
-from kanon_sql.plan.profile_plan import (
-    DEFAULT_K,
-    RULED_OUT,
-    ColumnStep,
-    Identifying,
-    ProfilePlan,
-    as_profiled,
-    plan_profile,
-    refuse_unsupported,
-)
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import records, with_entity
 from kanon_sql.profiling.identifying import (
@@ -49,6 +39,16 @@ from kanon_sql.profiling.identifying import (
     refuse_unreadable,
     sets_of,
     stopped,
+)
+from kanon_sql.profiling.profile_plan import (
+    DEFAULT_K,
+    RULED_OUT,
+    ColumnStep,
+    Identifying,
+    ProfilePlan,
+    as_profiled,
+    plan_profile,
+    refuse_unsupported,
 )
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.profiling.subsets import Combinations
