@@ -26,7 +26,7 @@ Tables = tuple[TableResult, TableResult]
 """The old and the new table, whose sizes are denominators."""
 
 
-class Judged(NamedTuple):
+class Worsening(NamedTuple):
     """How a figure gets worse."""
 
     worst: Worst
@@ -40,39 +40,39 @@ class Judged(NamedTuple):
 
 
 VIOLATING = {
-    f"violating_{counted}": Judged("greatest", counted, True)
+    f"violating_{counted}": Worsening("greatest", counted, True)
     for counted in ("classes", "records", "people")
 }
-JUDGED: dict[str, Judged] = {
+JUDGED: dict[str, Worsening] = {
     **VIOLATING,
-    "average": Judged("greatest"),
-    "highest": Judged("greatest"),
-    "at_risk": Judged("greatest"),
-    "k": Judged("least"),
-    "distinct": Judged("least"),
-    "present_only": Judged("greatest"),
-    "profile_k": Judged("least"),
-    "profile_uniques": Judged("greatest", "people"),
-    "unmatched_classes": Judged("greatest", "classes"),
-    "unmatched_records": Judged("greatest", "records"),
-    "exceeding_classes": Judged("greatest", "classes"),
-    "certain_people": Judged("greatest", "people"),
-    "changed_people": Judged("greatest", "people"),
-    "alone.release": Judged("least"),
-    "alone.earlier": Judged("least"),
-    "joiners.k": Judged("least", absent=math.inf),
-    "leavers.k": Judged("least", absent=math.inf),
-    "worst.alone": Judged("greatest", "people"),
-    "random.share": Judged("greatest"),
-    "random.alone": Judged("greatest"),
-    "random.average": Judged("greatest"),
-    "by_size.violating": Judged("greatest", "by_size.combinations", True),
-    "shortfall_by_size": Judged("greatest", "by_size.combinations", True),
-    "violating_cells": Judged("greatest", "cells", True),
-    "shortfall": Judged("greatest", "cells", True),
-    "undecided_cells": Judged("greatest", "cells", True),
-    "small_remainders": Judged("greatest", "cells", True),
-    "suppressed_here_shown_there": Judged("greatest", "cells"),
+    "average": Worsening("greatest"),
+    "highest": Worsening("greatest"),
+    "at_risk": Worsening("greatest"),
+    "k": Worsening("least"),
+    "distinct": Worsening("least"),
+    "present_only": Worsening("greatest"),
+    "profile_k": Worsening("least"),
+    "profile_uniques": Worsening("greatest", "people"),
+    "unmatched_classes": Worsening("greatest", "classes"),
+    "unmatched_records": Worsening("greatest", "records"),
+    "exceeding_classes": Worsening("greatest", "classes"),
+    "certain_people": Worsening("greatest", "people"),
+    "changed_people": Worsening("greatest", "people"),
+    "alone.release": Worsening("least"),
+    "alone.earlier": Worsening("least"),
+    "joiners.k": Worsening("least", absent=math.inf),
+    "leavers.k": Worsening("least", absent=math.inf),
+    "worst.alone": Worsening("greatest", "people"),
+    "random.share": Worsening("greatest"),
+    "random.alone": Worsening("greatest"),
+    "random.average": Worsening("greatest"),
+    "by_size.violating": Worsening("greatest", "by_size.combinations", True),
+    "shortfall_by_size": Worsening("greatest", "by_size.combinations", True),
+    "violating_cells": Worsening("greatest", "cells", True),
+    "shortfall": Worsening("greatest", "cells", True),
+    "undecided_cells": Worsening("greatest", "cells", True),
+    "small_remainders": Worsening("greatest", "cells", True),
+    "suppressed_here_shown_there": Worsening("greatest", "cells"),
 }
 """The figures of a check besides `achieved`, by name: a part of an object after a dot."""
 DESCRIBED = {
@@ -201,12 +201,12 @@ def flat_figures(check: CheckResult) -> dict[str, Any]:
     return flat
 
 
-def judged(name: str, check: CheckResult) -> Judged | None:
+def judged(name: str, check: CheckResult) -> Worsening | None:
     """How a figure of a check gets worse; None for one that only describes."""
     model = model_of(check)
     if name in model.figures:
         whole = "" if not model.counts_violations else _violated_whole(check)
-        return Judged(model.figures[name], whole, of_thresholds=model.counts_violations)
+        return Worsening(model.figures[name], whole, of_thresholds=model.counts_violations)
     return None if name in model.described else JUDGED.get(in_any_size(name))
 
 
@@ -255,7 +255,7 @@ def changes(before: CheckResult, after: CheckResult, tables: Tables | None) -> I
         yield figure(name, old, new, how.worst if is_judged else None, of)
 
 
-def _compared(figures: Mapping[str, Any], check: CheckResult) -> Iterator[tuple[str, Judged]]:
+def _compared(figures: Mapping[str, Any], check: CheckResult) -> Iterator[tuple[str, Worsening]]:
     """The figures that are compared: those of any check, and further ones if it has them."""
     own = [*model_of(check).figures, *(() if check.model in CELL_MODELS else VIOLATING)]
     for name in dict.fromkeys([*own, *figures]):
@@ -266,7 +266,7 @@ def _compared(figures: Mapping[str, Any], check: CheckResult) -> Iterator[tuple[
 
 
 def _denominators(
-    name: str, how: Judged, before: CheckResult, after: CheckResult, tables: Tables
+    name: str, how: Worsening, before: CheckResult, after: CheckResult, tables: Tables
 ) -> tuple[int, int] | None:
     """The denominators of a figure in both results; None unless both are known. Violations in a
     reference have none."""
