@@ -196,7 +196,7 @@ def _with_sensitive_column(
     if not isinstance(model, TCloseness):
         return BoundCheck(complete, requested=True, column=column)
     has_order = kind in ("number", "text", "time", "boolean", "nothing", "")
-    has_order = has_order or column.type == "TIME"
+    has_order = has_order or column.type in ("TIME", "TIME_NS")
     if model.distance == "ordered" and model.order is None and not has_order:
         raise SpecError(
             f't_closeness: "{name}" is {column.type}, which has no order of its own. List its '
