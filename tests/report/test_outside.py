@@ -263,3 +263,29 @@ def test_warnings_stay_and_what_is_left_out_is_listed() -> None:
     assert "Left out for external readers" not in inside
     assert "; 10.4 % of the people give their diag away; whoever" in inside
     assert "; 10 or more of the people give their diag away; whoever" in outside
+
+
+def test_the_average_class_of_a_release_does_not_tell_the_number_of_classes() -> None:
+    """120 records in 12 classes: the average would tell the 12, which are fewer than 30."""
+    table = pyarrow.table({"ward": [n % 12 for n in range(120)]})
+    few = kanon.anonymize(table, ["ward"], k=5)
+    many = kanon.anonymize(pyarrow.table({"ward": [n % 60 for n in range(600)]}), ["ward"], k=5)
+
+    inside, outside = (plain(few.to_html(audience=each) or "") for each in
+                       ("internal", "external"))  # fmt: skip
+    assert "Average class size 10.0" in inside
+    assert "Average class size" not in outside
+    assert "Average class size 10.0" in plain(many.to_html(audience="external") or "")
+
+
+def test_a_suppressed_count_is_the_difference_that_is_shown() -> None:
+    """17 records of classes below k go: about 20 would contradict the records before and after."""
+    wards = [n % 40 for n in range(400)] + [100 + n for n in range(17)]
+    made = kanon.anonymize(
+        pyarrow.table({"ward": wards}), ["ward"], k=5, algorithm="optimal", max_suppressed=20
+    )
+    text = plain(made.to_html(audience="external") or "")
+
+    assert "Records 400 " in text
+    assert "Records before 417 Suppressed 17 records (4.1 %) and left out" in text
+    assert re.search(r"ward 0 · raw value 400 ", text)

@@ -37,7 +37,7 @@ def losses(signed: Signed) -> Iterator[Block]:
         return
     is_hidden = signed.is_small(release.suppressed)
     if not is_hidden:
-        yield Facts([*_metric_facts(release)])
+        yield Facts([*_metric_facts(release, signed)])
         yield Prose(
             [sentence("meaning_of_losses"), *([sentence("other_k")] if signed.costs else [])]
         )
@@ -50,11 +50,13 @@ def losses(signed: Signed) -> Iterator[Block]:
         yield _distributions(release.distributions, release, signed)
 
 
-def _metric_facts(release: Anonymization) -> Iterator[tuple[str, str]]:
+def _metric_facts(release: Anonymization, signed: Signed) -> Iterator[tuple[str, str]]:
     metrics = release.metrics.to_dict()
+    # The records divided by the average size are the number of classes.
+    hidden = {"average_class_size"} if any(map(signed.hides_sizes, signed.answered)) else set()
     for name in _METRICS:
         value = metrics[name]
-        if value is not None:
+        if value is not None and name not in hidden:
             words = f"{value:,.1f}" if name == "average_class_size" else percent(value)
             yield "Information lost" if name == "loss" else METRICS[name].title, words
 
