@@ -13,9 +13,10 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, SpecError, located
 from kanon_sql.plan.audit_plan import Plan
+from kanon_sql.plan.named_columns import refuse_merging
 from kanon_sql.plan.preconditions import WITH_ENTITY
 from kanon_sql.plan.question import BoundColumn, DataFacts, OtherTableKey, ResolvedQuestion, Roles
-from kanon_sql.plan.resolve import column_levels, refuse_merging
+from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.resolve_roles import hierarchy_sources, masked_columns, masked_in_other
 from kanon_sql.plan.steps import Precondition, other_records
 from kanon_sql.report.display import Displayed

@@ -8,18 +8,14 @@ from typing import NamedTuple
 
 from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
 from kanon_sql.plan.question import Location, OtherTableKey, same_name
-from kanon_sql.plan.resolve import (
-    bound_condition,
-    distinct_names,
-    refuse_levels_of_others,
-    sensitive_of,
-)
 from kanon_sql.spec.hierarchy_table import read_hierarchy
+from kanon_sql.spec.models.base import Model, SensitiveModel
+from kanon_sql.spec.models.composition import ComposedLDiversity
 from kanon_sql.spec.other_tables import EARLIER, OtherTableKind
 from kanon_sql.spec.question_parts import EarlierReleaseSpec, OtherTableSpec, ReferenceSpec
 from kanon_sql.spec.spec import ROLES, TableSpec
-from kanon_sql.sql.conditions import columns_of
-from kanon_sql.sql.tables import Table, find
+from kanon_sql.sql.conditions import Condition, columns_of, condition
+from kanon_sql.sql.tables import Column, Table, find
 
 
 class NamedColumn(NamedTuple):
@@ -44,6 +40,11 @@ class NamedColumn(NamedTuple):
             self.refuse_unknown(table)
             return True
         return False
+
+
+def sensitive_of(model: Model) -> str | None:
+    """The sensitive attribute that a model names, or None."""
+    return model.sensitive if isinstance(model, SensitiveModel | ComposedLDiversity) else None
 
 
 def columns_with_roles(spec: TableSpec) -> Iterator[NamedColumn]:
@@ -260,3 +261,50 @@ def _refuse_missing(kind: OtherTableKind, shared: NamedColumn, other_table: Tabl
         raise SpecError(
             f"{error.marked} If it is called otherwise there, say how: {', or '.join(remedies)}."
         ) from None
+
+
+# --- conditions, levels, lists of names -------------------------------------------------------
+
+
+def refuse_merging(column: Column, table: Table) -> None:
+    """Raise `SpecError` for a column on which the database merges distinct values."""
+    if column.unusable_because is not None:
+        raise SpecError(f'column "{column.name}" of {table.name} {column.unusable_because}')
+
+
+def bound_condition(text: str | None, table: Table, location: Location) -> Condition | None:
+    """Compile a record filter. Raises `SpecError` if it is invalid."""
+    if text is None:
+        return None
+    with located(*location):
+        types = {column.name: column.type for column in table.columns}
+        compiled = condition(text, table.name, types, table.dialect, doubted=table.are_doubted)
+        for name in compiled.columns:
+            refuse_merging(find(name, table), table)
+    return compiled
+
+
+def refuse_levels_of_others(
+    prefix: str,
+    levels: Iterable[str],
+    names: Sequence[str],
+    location: Location,
+    subject: str = "Quasi-identifiers",
+) -> None:
+    """Raise `SpecError` for each level of a column that is none of `names`."""
+    with Faults() as faults:
+        for name in levels:
+            if not any(same_name(name, other) for other in names):
+                with faults.collected(), located(*location, name):
+                    raise SpecError(
+                        f'{prefix}"{name}" is no quasi-identifier, and has no levels. '
+                        f"{subject}: {', '.join(names)}.{did_you_mean(name, names)}"
+                    )
+
+
+def distinct_names(*names: str | None) -> list[str]:
+    name_by_folded: dict[str, str] = {}
+    for name in names:
+        if name is not None:
+            name_by_folded.setdefault(name.casefold(), name)
+    return list(name_by_folded.values())

@@ -6,12 +6,13 @@ is rejected by these two, before SQL is rendered.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
 from kanon_sql.plan.join_columns import can_be_equal
 from kanon_sql.plan.levels import ColumnLevels, rows_of
+from kanon_sql.plan.named_columns import refuse_merging
 from kanon_sql.plan.question import (
     AtLevel,
     BoundCheck,
@@ -32,7 +33,6 @@ from kanon_sql.spec.models.events import EventModel, KmAnonymity, KnownEvents
 from kanon_sql.spec.models.sizes import KAnonymity, KMap
 from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.spec.spec import TableSpec
-from kanon_sql.sql.conditions import Condition, condition
 from kanon_sql.sql.tables import Column, Table, family, find
 
 _DEFAULT_MODELS = tuple(
@@ -243,11 +243,6 @@ def _other_table_name(kind: OtherTableKind, model: Model, names: Sequence[str]) 
     )
 
 
-def sensitive_of(model: Model) -> str | None:
-    """The sensitive attribute that a model names, or None."""
-    return model.sensitive if isinstance(model, SensitiveModel | ComposedLDiversity) else None
-
-
 def require_scipy(model: str) -> None:
     """Raise `SpecError` with the install command if SciPy, which the model needs, is missing."""
     try:
@@ -283,12 +278,6 @@ def bound_column(column: Column, alias: str | None = None) -> BoundColumn:
     is_truth_value = column.name.casefold() in TRUTH_VALUES
     own = f"kanon_is_{column.name.casefold()}" if is_truth_value else column.name
     return BoundColumn(column.name, column.type, alias or own)
-
-
-def refuse_merging(column: Column, table: Table) -> None:
-    """Raise `SpecError` for a column on which the database merges distinct values."""
-    if column.unusable_because is not None:
-        raise SpecError(f'column "{column.name}" of {table.name} {column.unusable_because}')
 
 
 def refuse_two_roles(roles: Sequence[tuple[BoundColumn | Column, str]]) -> None:
@@ -332,36 +321,6 @@ def refuse_uncomparable(column: BoundColumn, table: Table) -> None:
         )
 
 
-def bound_condition(text: str | None, table: Table, location: Location) -> Condition | None:
-    """Compile a record filter. Raises `SpecError` if it is invalid."""
-    if text is None:
-        return None
-    with located(*location):
-        types = {column.name: column.type for column in table.columns}
-        compiled = condition(text, table.name, types, table.dialect, doubted=table.are_doubted)
-        for name in compiled.columns:
-            refuse_merging(find(name, table), table)
-    return compiled
-
-
-def refuse_levels_of_others(
-    prefix: str,
-    levels: Iterable[str],
-    names: Sequence[str],
-    location: Location,
-    subject: str = "Quasi-identifiers",
-) -> None:
-    """Raise `SpecError` for each level of a column that is none of `names`."""
-    with Faults() as faults:
-        for name in levels:
-            if not any(same_name(name, other) for other in names):
-                with faults.collected(), located(*location, name):
-                    raise SpecError(
-                        f'{prefix}"{name}" is no quasi-identifier, and has no levels. '
-                        f"{subject}: {', '.join(names)}.{did_you_mean(name, names)}"
-                    )
-
-
 def levels_of(levels: Mapping[str, int], columns: Sequence[BoundColumn]) -> dict[str, int]:
     """Requested levels above the raw value, by quasi-identifier."""
     names = [column.name for column in columns]
@@ -370,14 +329,6 @@ def levels_of(levels: Mapping[str, int], columns: Sequence[BoundColumn]) -> dict
         for column in names
     }
     return {name: level for name, level in requested.items() if level}
-
-
-def distinct_names(*names: str | None) -> list[str]:
-    name_by_folded: dict[str, str] = {}
-    for name in names:
-        if name is not None:
-            name_by_folded.setdefault(name.casefold(), name)
-    return list(name_by_folded.values())
 
 
 def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:

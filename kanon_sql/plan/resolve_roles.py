@@ -8,6 +8,7 @@ from dataclasses import replace
 from kanon_sql.errors import SpecError, located, no_first_records
 from kanon_sql.plan.named_columns import (
     NamedColumn,
+    bound_condition,
     quasi_identifier_names,
     refuse_unknown,
     renamed_columns,
@@ -16,7 +17,6 @@ from kanon_sql.plan.named_columns import (
 from kanon_sql.plan.question import BoundColumn, OtherTable, OtherTableKey, Roles, same_name
 from kanon_sql.plan.resolve import (
     bound_checks,
-    bound_condition,
     column_named,
     levels_of,
     located_column,
