@@ -44,6 +44,7 @@ CELL_QUESTION = {
     "weight": "weight",
     "published": "records or published cells",
     "margins": "margins",
+    "totals": "what totals are",
     "figure": "kind of figure",
     "where": "filter",
     "first": "number of first records",

@@ -526,6 +526,7 @@ class _StoredCells:
     value: str | None = None
     contributor: str | None = None
     weight: str | None = None
+    totals: str | None = None
     against: Mapping[str, str] = field(default_factory=dict)
     confidential: tuple[str, ...] = ()
 
@@ -551,6 +552,8 @@ def _cells_result(table_json: JsonValue, table: TableResult) -> CellsResult:
         "checks": Rows(CellCheckResult(**vars(check)) for check in checks),
         "margins": tuple(map(tuple, margins)) if isinstance(margins, list) else margins,
     }
+    if own_fields["published"]:  # an old file has none, and took them for true
+        own_fields["totals"] = own_fields["totals"] or "true"
     return CellsResult(**own, **own_fields, cells=cells)
 
 

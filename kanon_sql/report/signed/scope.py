@@ -107,12 +107,22 @@ def _facts_on_cells(table: CellsResult) -> Iterator[tuple[str, str]]:
     yield "Cells", cells_sentence(table)
     if table.margins is not None:
         yield "Margins", _margins(table.margins)
+    if table.totals is not None:
+        yield "Totals", _TOTALS.get(table.totals) or (
+            f"rounded to multiples of {table.totals.partition(':')[2]}, each on its own"
+        )
     if table.weight:
         yield "Survey weight", f"{printable(table.weight)}, assumed to be confidential"
     if table.against:
         yield "Compared with", listed(list(table.against))
     rows = "row" if table.published else "record"
     yield "Filter", filter_words(table, rows, f"all {rows}s")
+
+
+_TOTALS = {
+    "true": "the sums of all their parts",
+    "shown": "calculated anew from what is shown",
+}
 
 
 def _margins(margins: str | tuple[tuple[str, ...], ...]) -> str:
