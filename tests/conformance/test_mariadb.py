@@ -109,7 +109,7 @@ def test_levels_are_chosen_as_the_embedded_engine_chooses_them(
 @pytest.mark.parametrize("times", [False, True], ids=["a set", "as often"])
 @pytest.mark.parametrize("m", [2, 5, 20])
 def test_events_are_drawn_in_seconds(mariadb: MariaDBServer, m: int, times: bool) -> None:
-    """A chain of steps doubles what the server reads, or the memory of its plan, with each event."""
+    """Each step of a chain doubles what the server reads, or the memory of its plan."""
     rows = tuple(
         (n * n % 13, f"w{n * 5 % 7 // 2}", None if n % 11 == 0 else f"m{n % 3}") for n in range(120)
     )

@@ -108,8 +108,10 @@ def _facts_on_cells(table: CellsResult) -> Iterator[tuple[str, str]]:
     if table.margins is not None:
         yield "Margins", _margins(table.margins)
     if table.totals is not None:
-        yield "Totals", _TOTALS.get(table.totals) or (
-            f"rounded to multiples of {table.totals.partition(':')[2]}, each on its own"
+        yield (
+            "Totals",
+            _TOTALS.get(table.totals)
+            or (f"rounded to multiples of {table.totals.partition(':')[2]}, each on its own"),
         )
     if table.weight:
         yield "Survey weight", f"{printable(table.weight)}, assumed to be confidential"
