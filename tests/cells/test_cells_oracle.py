@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -31,10 +31,10 @@ OF_HUNDREDTHS = {
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> Filled:
+def tables(draw: st.DrawFn, kinds: Sequence[str] = tuple(OF_HUNDREDTHS)) -> Filled:
     """Records of two dimensions, with NULL in each, zeros, negatives and ties."""
     some = st.sampled_from
-    (type, figure), (of_weights, weight) = (OF_HUNDREDTHS[draw(some(list(OF_HUNDREDTHS)))],) * 2
+    (type, figure), (of_weights, weight) = (OF_HUNDREDTHS[draw(some(kinds))],) * 2
     record = st.tuples(
         some(["N", "S", None]),
         some(["a", "b", "Total", None]),
