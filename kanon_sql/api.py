@@ -18,8 +18,8 @@ from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.session import RunArguments, RunOptions
 from kanon_sql.errors import percentage
-from kanon_sql.plan.profile_plan import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling import profiler
+from kanon_sql.profiling.profile_plan import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling.propose import Proposal, propose
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.report.explain import Explanation, explained

@@ -225,7 +225,7 @@ class Faults:
         try:
             yield
         except (SpecError, InputError) as error:
-            self._errors.append(error)
+            self._errors += getattr(error, "parts", ()) or (error,)
 
     def __bool__(self) -> bool:
         return bool(self._errors)
@@ -237,12 +237,13 @@ class Faults:
         """Raise the collected error, or one error with the messages of all."""
         if not self._errors or error is not None:
             return
-        first, *more = self._errors
+        by_text = {(error.location, error.marked): error for error in self._errors}
+        first, *more = by_text.values()
         if not more:
             raise first
         together = type(first)("\n".join(dict.fromkeys(error.marked for error in self._errors)))
         if isinstance(together, SpecError):
-            together.parts = tuple(self._errors)
+            together.parts = tuple(by_text.values())
         raise together
 
 
@@ -405,9 +406,10 @@ def irregular_kind(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def located(*location: int | str) -> Iterator[None]:
-    """Add a location in the table's spec to an error."""
+    """Add a location in the table's spec to an error, or to each one of a list."""
     try:
         yield
     except (SpecError, InputError) as error:
-        error.location = error.location or location
+        for fault in (error, *getattr(error, "parts", ())):
+            fault.location = fault.location or location
         raise

@@ -636,7 +636,7 @@ def test_a_hierarchy_is_a_frame_of_any_library(library: str) -> None:
 ODD: dict[str, Any] = {
     "numbers of 128 bits": lambda: pl.DataFrame({"odd": pl.Series([1] * 8, dtype=pl.Int128)}),
     "numbers of 16 bits": lambda: pa.table({"odd": pa.array(np.ones(8, dtype=np.float16))}),
-    "256 bits": lambda: pa.table({"odd": pa.array([1] * 8).cast(pa.decimal256(50, 2))}),
+    "256 bits": lambda: pa.table({"odd": pa.array([10**40] * 8, pa.decimal256(50, 2))}),
     "long doubles": lambda: pd.DataFrame({"odd": np.ones(8, dtype=np.longdouble)}),
     "periods": lambda: pd.DataFrame({"odd": pd.period_range("2020-01", periods=8, freq="M")}),
     "complex numbers": lambda: pd.DataFrame({"odd": np.arange(8) + 1j}),

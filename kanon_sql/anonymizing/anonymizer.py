@@ -43,7 +43,7 @@ from kanon_sql.engines.session import (
     time_limit,
     unless_changed,
 )
-from kanon_sql.errors import InputError, SpecError, option
+from kanon_sql.errors import Faults, InputError, SpecError, option
 from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.levels import ColumnLevels
@@ -100,7 +100,7 @@ def anonymize(
         with job_within_limits(
             spec, table_spec, k, options, run, database, on_step=on_step, records=records
         ) as job:
-            _refuse_unreleasable(job.plan, options)
+            _refuse_unreleasable(job.plan, options, database.dialect)
             refuse_to_overwrite(
                 [*options.files, *options.seeds, *run.writes], database.files_read()
             )
@@ -165,8 +165,8 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
     _refuse_before_connecting(table_spec, engine, options)
     with opened(table_spec, RunOptions(engine)) as database:
         refuse_unsupported(database, options)
-        plan = planned(spec, 0, database).plan
-        refuse_names(plan.bound, options)
+        plan = planned(spec, 0, database, further=options.named_columns).plan
+        refuse_names(plan.bound, options, database.dialect)
         refuse_unassigned(plan.bound, options)
         levels = column_levels(plan.bound.roles, plan.bound.facts)
         preferred = preferences_of(options, plan.bound)
@@ -293,7 +293,7 @@ def job_within_limits(
 
         ends = options.algorithm == "optimal" and run.timeout is not None
         deadline = Deadline(time.monotonic() + (run.timeout or 0), lift_all) if ends else Deadline()
-        plan = planned(spec, 0, database).plan
+        plan = planned(spec, 0, database, further=options.named_columns).plan
         yield ReleaseJob(
             spec, table_spec, k, plan, options, preferences_of(options, plan.bound), database,
             fetch_engine, expired, run, on_step or (lambda step: None), deadline, started, records,
@@ -310,11 +310,13 @@ def _with_levels_as_options(
     raw = table_spec.model_copy(update={"levels": {}})
     names = {column.casefold(): column for column in table_spec.quasi_identifiers}
     levels = {names.get(name.casefold(), name): level for name, level in table_spec.levels.items()}
-    if unknown := [name for name in levels if name not in table_spec.quasi_identifiers]:
-        raise SpecError(
-            f'{option("levels")}: "{unknown[0]}" is no quasi-identifier. Quasi-identifiers: '
-            f"{', '.join(table_spec.quasi_identifiers)}."
-        )
+    with Faults() as faults:
+        for name in [name for name in levels if name not in table_spec.quasi_identifiers]:
+            with faults.collected():
+                raise SpecError(
+                    f'{option("levels")}: "{name}" is no quasi-identifier. Quasi-identifiers: '
+                    f"{', '.join(table_spec.quasi_identifiers)}."
+                )
     return spec.model_copy(update={"tables": [raw]}), options.at_levels(levels)
 
 
@@ -346,8 +348,8 @@ def _required_k(table_spec: TableSpec) -> int:
     return max(sizes)
 
 
-def _refuse_unreleasable(plan: Plan, options: ReleaseOptions) -> None:
-    refuse_names(plan.bound, options)
+def _refuse_unreleasable(plan: Plan, options: ReleaseOptions, dialect: str) -> None:
+    refuse_names(plan.bound, options, dialect)
     refuse_unassigned(plan.bound, options)
     partition_of(plan.bound, options)
     if options.algorithm == "local":

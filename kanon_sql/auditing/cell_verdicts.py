@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, with_differences
 from kanon_sql.auditing.result import refuse_unmet
-from kanon_sql.auditing.suppressed_cells import Derived, derived_cells, undecided
+from kanon_sql.auditing.suppressed_cells import Derived, derived_cells, json_number, undecided
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option, plural
 from kanon_sql.plan.cells import (
@@ -117,6 +117,9 @@ def _cells_result(
         violating = int(row[f"kanon_violating_cells_{number}"] or 0) + more
         margins = int(row[f"kanon_violating_margin_cells_{number}"] or 0) + more_margins
     all_details = {"violating_cells": violating, "violating_margin_cells": margins, **details}
+    if (shortfall := f"kanon_shortfall_{number}") in row:
+        lacking = more * check.model.parameters["n"] if more else 0
+        all_details["shortfall"] = json_number((row[shortfall] or 0) + lacking)
     return _result(check, violating, achieved, all_details)
 
 
@@ -136,19 +139,18 @@ def _differences_result(check: CellCheck, row: Row) -> CellCheckResult:
         "greater_here": "greater",
         "smaller_here": "smaller",
     }
-    details: dict[str, int | None] = {
-        name: int(row.get(f"kanon_{suffix}") or 0) for name, suffix in names.items()
-    }
+    counts = {name: int(row.get(f"kanon_{suffix}") or 0) for name, suffix in names.items()}
     shown = int(row["kanon_compared"] or 0)
     if check.gates and not shown:
         raise InputError(
             f"differences: no cell is shown by both this table and the second one. Do their "
             f"labels agree, and {option('against.by')}?"
         )
-    violating = details["violating_cells"] if check.gates else None
+    violating = counts["violating_cells"] if check.gates else None
     unshared = int(row["kanon_cells_here"]) + int(row["kanon_cells_there"])
-    details |= {
+    details: dict[str, Any] = counts | {
         "violating_cells": violating,
+        "shortfall": json_number(row["kanon_shortfall"] or 0) if check.gates else None,
         "not_compared": unshared - int(row["kanon_cells_of_both"]) - shown,
         "suppressed_here_shown_there": int(row["kanon_hidden_here"] or 0),
     }
@@ -180,13 +182,6 @@ def derivability_checks(checks: Sequence[CellCheck]) -> dict[int, CellCheck]:
     return {number: check for number, check in numbered if isinstance(check.model, Derivable)}
 
 
-def json_number(figure: Any) -> int | float | None:
-    """A figure as a number of JSON, whatever type the engine gives it."""
-    if figure is None:
-        return None
-    return int(figure) if figure == int(figure) else float(figure)
-
-
 def suffixed(preconditions: Iterable[Precondition], suffix: str) -> Iterator[Precondition]:
     """Preconditions of a second table, their statements' names with a suffix."""
     for precondition in preconditions:
@@ -215,6 +210,12 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
     if spec.cells and not facts["kanon_records"]:
         return None
     row = session.row(cells.rules())
+    if unrounded := int(row.get("kanon_unrounded") or 0):
+        raise InputError(
+            f"{question.bound.table.name}: {plural(unrounded, 'total')} "
+            f"{'is no multiple' if unrounded == 1 else 'are no multiples'} of the base in "
+            f"{option('totals', spec.declared_totals)}. Say what they are."
+        )
     if not spec.cells and not row["kanon_records"]:
         return None
     counting = cells.groupings()
@@ -230,7 +231,7 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
     }
     missing = cells.missing(row, groupings)
     hides_absent = spec.absent == "suppressed"
-    hides = row.get("kanon_suppressed") or (hides_absent and any(missing.values()))
+    hides = row.get("kanon_suppressed") or hides_absent
     if hides_absent:
         missing = {False: 0, True: 0}
     checks = list(with_differences(table))
@@ -485,10 +486,13 @@ def _fault(table: PublishedCells, row: Row) -> str | None:
         "kanon_no_count": "no number of contributors, beside a figure that is shown",
         "kanon_below_zero": "below zero, so the figure is no count. If it is a sum: "
         f"{option('magnitude')}",
+        "kanon_not_whole": "not written as a whole number, which a count is; a point or a comma is "
+        "read as the mark of decimals. If it separates thousands, write the counts without it; if "
+        f"the figures are sums: {option('magnitude')}",
     }
     for fault, description in faults.items():
         if lacking := row.get(fault):
-            counts = table.count if fault == "kanon_no_count" else None
+            counts = table.count if fault in ("kanon_no_count", "kanon_not_whole") else None
             subject = some_values(lacking, all_of, counts.name if counts else value)
             return f"{subject} {description.replace('{them}', them(lacking))}."
     for place, published in enumerate(table.dimensions, start=1):

@@ -22,9 +22,10 @@ from kanon_sql.engines.session import RunOptions, is_cut
 from kanon_sql.errors import InputError, SpecError, did_you_mean, located, option
 from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
+from kanon_sql.plan.named_columns import names_without_table, other_names_without_table
 from kanon_sql.plan.question import BoundColumn, OtherTableKey, ResolvedQuestion
 from kanon_sql.plan.resolve import bind
-from kanon_sql.plan.resolve_roles import named_columns, other_column_names, resolve
+from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.arguments import suggests_parameters
 from kanon_sql.spec.spec import AuditSpec, TableSpec
@@ -290,7 +291,7 @@ def _tables(
     """The table, and its references and earlier releases, by their names in the target database."""
     if hub is None:
         own = table_of_names(
-            table_spec.source, named_columns(table_spec, dialect), dialect, own_name
+            table_spec.source, names_without_table(table_spec, dialect), dialect, own_name
         )
     else:
         with located("source"):
@@ -302,7 +303,7 @@ def _tables(
             other_table = own
         elif _is_named_alone(table_spec, source, engine):
             other_table = table_of_names(
-                source, other_column_names(table_spec, other, dialect), dialect
+                source, other_names_without_table(table_spec, other, dialect), dialect
             )
         else:
             database_of_other = nullcontext(hub) if hub else opened(table_spec, RunOptions(engine))

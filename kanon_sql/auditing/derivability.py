@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import groupby, product
 from operator import itemgetter
 from random import Random
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, Self
 
 from kanon_sql.auditing.whole_tables import (
     INFEASIBLE,
@@ -45,8 +46,8 @@ MOST_TERMS = 4_000
 PRECISION = 1e-6
 """Accuracy of an optimum, for figures up to `WELL_SCALED`."""
 WELL_SCALED = 1e8
-RELATIVE_SLACK = 1e-9
-"""Error allowed for sums of floating-point figures, relative to the largest."""
+RELATIVE_SLACK = 2**-52
+"""Error allowed for each term in sums of floating-point figures, relative to the largest."""
 PREFIX = "kanon_derived_"
 """Prefix of the temporary relations made here."""
 
@@ -148,6 +149,10 @@ QUESTIONS = {
     "equation_terms": "Which cells add up to which?",
     "equations": "What do the shown cells of each equation leave?",
     "table_of_equations": "Do the totals add up?",
+    "totals_of_shown": "Are totals the sums of what is shown?",
+    "cells_as_shown": "What does each cell show, if what is hidden counts as 0?",
+    "terms_of_shown": "Which cells add up to which, without those that are hidden?",
+    "unseen_zeros": "Which labels without a row have none to hide?",
     "unknown_cells": "Which cells are unknown?",
     "open_terms": "Which unknown cells has each equation?",
     "cells_by_subtraction": "Which cells are the only unknown one of an equation?",
@@ -177,12 +182,15 @@ class _Table:
         self._has_total = [bool(shape[f"kanon_has_total_{number}"]) for number in numbers]
         self._type = str(shape["kanon_type"] or "DECIMAL(38,0)")
         is_exact = self._type not in ("DOUBLE", "FLOAT")
-        self._slack = 0.0 if is_exact else max(float(shape["kanon_largest"]), 1) * RELATIVE_SLACK
+        terms = 0 if is_exact else int(shape["kanon_cells"])
+        self._slack = float(shape["kanon_largest"]) * terms * RELATIVE_SLACK
         self._steps = 0
 
     def derivations(self, checks: Sequence[Derivable], *, exact: bool) -> list[Derivation]:
         run, slack = self._run, _number(self._slack)
         nodes, cells, terms = self._equations()
+        if self._cells.totals != "true":
+            terms = self._without_sums_of_shown(terms, cells)
         equations = run.make("equations", "equations", terms=terms, cells=cells)
         remainders = sorted({check.remainder for check in checks if check.remainder is not None})
         sums = self._sums(equations, cells, remainders)
@@ -192,6 +200,12 @@ class _Table:
         if hidden:
             terms, unknown = self._subtracted(terms, unknown)
             unknown = self._narrowed(terms, unknown)
+        if self._cells.absent == "suppressed":
+            [unseen] = run.rows(
+                "unseen_zeros", unknown=unknown, cells=cells, dimensions=self._numbers, slack=slack
+            )
+            sums = {**sums, "kanon_absent": sums["kanon_absent"] - unseen["kanon_zeros"]}
+            hidden -= unseen["kanon_zeros"]
         widths = sorted({float(check.width) for check in checks})
         [counts] = run.rows(
             "derived_counts",
@@ -258,7 +272,14 @@ class _Table:
             {"number": number, "parents": parents, "has_total": has_total}
             for number, parents, has_total in shapes
         ]
-        nodes = run.make("nodes", "table_nodes", cells=source.relation, dimensions=dimensions)
+        hides_absent, ancestors = source.absent == "suppressed", ""
+        nodes = run.make(
+            "nodes",
+            "table_nodes",
+            cells=source.relation,
+            dimensions=dimensions,
+            unseen=hides_absent,
+        )
         cells = keyed = run.make(
             "keyed",
             "keyed_cells",
@@ -268,12 +289,14 @@ class _Table:
             type=self._type,
             integers=source.whole,
         )
-        if source.absent == "suppressed":
+        if hides_absent:
+            ancestors = run.make("ancestors", "node_ancestors", nodes=nodes)
             cells = keyed = run.make(
                 "keyed_with_absent",
                 "with_absent_cells",
                 keyed=keyed,
                 nodes=nodes,
+                ancestors=ancestors,
                 dimensions=numbers,
                 type=self._type,
                 low=_bound(source.low),
@@ -287,7 +310,7 @@ class _Table:
         if counts["kanon_parents"] == counts["kanon_shown"]:
             return nodes, cells, terms
         run.drop(terms)
-        ancestors = run.make("ancestors", "node_ancestors", nodes=nodes)
+        ancestors = ancestors or run.make("ancestors", "node_ancestors", nodes=nodes)
         is_positive = source.low is not None and source.low >= 0
         cells = run.make(
             "cells",
@@ -300,6 +323,48 @@ class _Table:
         )
         terms = run.make("terms", "equation_terms", cells=cells, nodes=nodes, dimensions=numbers)
         return nodes, cells, terms
+
+    def _without_sums_of_shown(self, terms: str, cells: str) -> str:
+        """The terms, without those of totals that are calculated anew from what is shown.
+
+        Raises `InputError` if totals are declared so and are not, or if nobody says and they are.
+        """
+        slack = _number(self._slack)
+        [totals] = self._run.rows("totals_of_shown", terms=terms, cells=cells, slack=slack)
+        if self._cells.totals is None and not (totals["kanon_totals"] and totals["kanon_hiding"]):
+            return terms
+        are_sums = not totals["kanon_unequal"] and self._add_up_as_shown(terms, cells)
+        if self._cells.totals is None and not are_sums:
+            return terms
+        if self._cells.totals is None:
+            raise InputError(
+                "every total of a suppressed cell is the sum of its shown parts. Are totals "
+                f"calculated anew from what is shown ({option('totals', 'shown')}), or are they "
+                f"true, so that those cells are 0 ({option('totals', 'true')})?"
+            )
+        if not are_sums:
+            raise InputError(
+                f"totals are not the sums of what is shown ({option('totals', 'shown')}). Are they "
+                f"true ({option('totals', 'true')}), or rounded each on its own "
+                f"({option('totals', 'rounded:BASE')})?"
+            )
+        return self._run.make("terms_of_shown", "terms_of_shown", terms=terms, cells=cells)
+
+    def _add_up_as_shown(self, terms: str, cells: str) -> bool:
+        """Whether all totals are the sums of their parts, if hidden cells count as 0."""
+        with DerivedRelations(self._run.session, frozenset({terms, cells})) as run:
+            table = copy(self)
+            table._run = run
+            shown = run.make("cells_as_shown", "cells_as_shown", terms=terms, cells=cells)
+            equations = run.make("equations", "equations", terms=terms, cells=shown)
+            unknown = run.make("unknown_0", "unknown_cells", cells=shown)
+            terms = run.make("open_0", "open_terms", terms=terms, equations=equations, cells=shown)
+            try:
+                table._sums(equations, shown, ())
+                table._subtracted(terms, unknown)
+            except InputError:
+                return False
+            return True
 
     def _sums(self, equations: str, cells: str, remainders: Sequence[float]) -> Row:
         """Figures on the whole table. Raises `InputError` if totals don't add up."""
@@ -316,8 +381,7 @@ class _Table:
         if broken:
             of_all = f"{broken:,} of {plural(complete, 'total')}"
             raise InputError(
-                f"{of_all} {_sums_message(broken)}, so nothing can be concluded: rows are missing "
-                f"({option('absent', 'suppressed')}) or figures rounded."
+                f"{of_all} {_sums_message(broken)}, so nothing can be concluded: {self._doubts()}."
             )
         outside = int(sums["kanon_outside"])
         if outside:
@@ -327,6 +391,12 @@ class _Table:
                 f"{option('value_bounds', 'LOW..HIGH')}, or .. if figures may be negative."
             )
         return sums
+
+    def _doubts(self) -> str:
+        """Why totals may not add up, with what says so."""
+        missing = f"rows are missing ({option('absent', 'suppressed')}), or "
+        rounded = f"totals are rounded each on its own ({option('totals', 'rounded:BASE')})"
+        return f"{'' if self._cells.absent == 'suppressed' else missing}{rounded}"
 
     def _subtracted(self, terms: str, unknown: str) -> tuple[str, str]:
         """The open terms and the unknown cells after subtraction to a fixpoint."""
@@ -341,7 +411,11 @@ class _Table:
                 refuse_outside()
             [left] = run.rows("completed_faults", open=terms, found=solved, slack=slack)
             if faults["kanon_broken"] or left["kanon_broken"]:
-                _refuse_broken(int(faults["kanon_broken"] or left["kanon_broken"]))
+                broken = int(faults["kanon_broken"] or left["kanon_broken"])
+                raise InputError(
+                    f"{plural(broken, 'total')} {_sums_message(broken)} whatever the suppressed "
+                    f"cells are, so nothing can be concluded: {self._doubts()}."
+                )
             self._steps += 1
             before = (solved, terms, unknown)
             terms = run.make(
@@ -391,7 +465,12 @@ class _Table:
         """The labels and the interval of each hidden cell."""
         better = {hidden.cell: (_finite(hidden.low), _finite(hidden.high)) for hidden in programmed}
         rows = self._run.rows(
-            "hidden_intervals", nodes=nodes, cells=cells, unknown=unknown, dimensions=self._numbers
+            "hidden_intervals",
+            nodes=nodes,
+            cells=cells,
+            unknown=unknown,
+            dimensions=self._numbers,
+            slack=_number(self._slack),
         )
         for row in rows:
             ends = better.get(row["kanon_cell"], (row["kanon_low"], row["kanon_high"]))
@@ -604,14 +683,6 @@ def has_scipy() -> bool:
     return True
 
 
-def _refuse_broken(count: int) -> NoReturn:
-    raise InputError(
-        f"{plural(count, 'total')} {_sums_message(count)} whatever the suppressed cells are, so "
-        f"nothing can be concluded: rows are missing ({option('absent', 'suppressed')}) or figures "
-        "rounded."
-    )
-
-
 def _sums_message(count: int) -> str:
     return "is not the sum of its parts" if count == 1 else "are not the sum of their parts"
 
@@ -636,4 +707,4 @@ def _ends(row: Row) -> tuple[float, float]:
 
 
 def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    return value if math.isfinite(value) else None

@@ -325,6 +325,9 @@ def _km_anonymity(
             f"m = {most + 1} has {expanded[most + 1]:,} combinations to count: raise "
             f"max_combinations, ask m = {most}, or coarsen the events."
         )
+    shortfall = {
+        str(int(row["kanon_size"])): round(row["kanon_shortfall"]) for row in rows if model.k
+    }
     by_size: list[dict[str, int | None]] = [
         {
             "size": int(row["kanon_size"]),
@@ -342,7 +345,12 @@ def _km_anonymity(
         holds=not violating if model.k else None,
         achieved=min(int(row["kanon_least"]) for row in counted),
         violating_people=int(rows[0]["kanon_violating_people"]) if model.k else None,
-        details={"violating_combinations": violating, "complete": complete, "by_size": by_size},
+        details={
+            "violating_combinations": violating,
+            "complete": complete,
+            "by_size": by_size,
+            "shortfall_by_size": shortfall,
+        },
     )
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from kanon_sql.auditing.result import read_facts
 from kanon_sql.engines.base import Engine
-from kanon_sql.errors import InputError, SpecError, located
+from kanon_sql.errors import Faults, InputError, SpecError, located
 from kanon_sql.plan.cells import CellCheck, CellQuestion, cell_question, table_of
+from kanon_sql.plan.named_columns import NamedColumn
 from kanon_sql.plan.question import DataFacts, Roles, same_name
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
@@ -67,8 +69,9 @@ def open_cells(
         question, others = resolved_cells(published, table, seconds, facts_of)
     except (SpecError, InputError) as error:
         engine.renew()
-        role, column = error.location[:1], error.location[1:]
-        error.location = (*(_KEYS.get(str(key), key) for key in role), *column)
+        for fault in (error, *getattr(error, "parts", ())):
+            role, column = fault.location[:1], fault.location[1:]
+            fault.location = (*(_KEYS.get(str(key), key) for key in role), *column)
         raise spec.with_location(error, place, "published") from None
     return OpenCells(question, others, engine, time.monotonic() - started)
 
@@ -80,14 +83,21 @@ def resolved_cells(
     facts_of: Callable[[Roles], DataFacts],
 ) -> tuple[CellQuestion, dict[str, SecondTable]]:
     """The question on a published table and on those to compare with, resolved."""
-    question = _resolved(published, table, facts_of)
-    others = {
-        name: SecondTable(
-            _second(published, name, other, seconds[name], facts_of),
-            tuple(_own_names(question, other.by or published.by)),
-        )
-        for name, other in published.against.items()
-    }
+    specs = {name: _second(published, other) for name, other in published.against.items()}
+    with Faults() as faults:
+        with faults.collected():
+            roles = _roles(published, table)
+        roles_there = {}
+        for name, second in specs.items():
+            with faults.collected(), _about_second(name):
+                roles_there[name] = _roles(second, seconds[name])
+    question = cell_question(published, bind(roles, facts_of(roles)))
+    others = {}
+    for name, there in roles_there.items():
+        with _about_second(name):
+            second_question = cell_question(specs[name], bind(there, facts_of(there)))
+        own_names = _own_names(question, published.against[name].by or published.by)
+        others[name] = SecondTable(second_question, tuple(own_names))
     return question, others
 
 
@@ -101,28 +111,35 @@ def _own_names(question: CellQuestion, names: Sequence[str]) -> Iterator[str]:
     yield from (dimension for name in names for dimension in own if same_name(dimension, name))
 
 
-def _resolved(
-    spec: PublishedSpec, table: Table, facts_of: Callable[[Roles], DataFacts]
-) -> CellQuestion:
-    roles = resolve(table_of(spec), table, {})
-    return cell_question(spec, bind(roles, facts_of(roles)))
+def _roles(spec: PublishedSpec, table: Table) -> Roles:
+    figures = [
+        *(NamedColumn(name, (key,)) for key in ("value", "count") if (name := getattr(spec, key))),
+        *(NamedColumn(flag, ("total_flag", name)) for name, flag in spec.total_flag.items()),
+    ]
+    return resolve(table_of(spec), table, {}, further=figures)
 
 
-def _second(
-    spec: PublishedSpec,
-    name: str,
-    other: AgainstSpec,
-    table: Table,
-    facts_of: Callable[[Roles], DataFacts],
-) -> CellQuestion:
-    """The question on a second table, whose columns may have other names."""
+@contextmanager
+def _about_second(name: str) -> Iterator[None]:
+    """Let each fault say of which second table it is."""
+    try:
+        yield
+    except SpecError as error:
+        with Faults() as faults:
+            for fault in error.parts or (error,):
+                with faults.collected(), located("against", name):
+                    raise SpecError(f"against {name}: {fault.marked}") from None
+
+
+def _second(spec: PublishedSpec, other: AgainstSpec) -> PublishedSpec:
+    """The spec of a second table, whose columns may have other names."""
     other_names = {own.casefold(): second for own, second in other.columns.items()}
 
     def other_name(own: str | None) -> str | None:
         return None if own is None else other_names.get(own.casefold(), own)
 
     by = other.by or spec.by
-    own = spec.model_copy(
+    return spec.model_copy(
         update={
             "source": other.source,
             "name": None,
@@ -150,10 +167,6 @@ def _second(
             "policy": [],
         }
     )
-    try:
-        return _resolved(own, table, facts_of)
-    except SpecError as error:
-        raise SpecError(f"against {name}: {error.marked}") from None
 
 
 def with_differences(table: OpenCells) -> Iterator[CellCheck]:

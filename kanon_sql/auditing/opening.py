@@ -24,6 +24,7 @@ from kanon_sql.errors import (
 )
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.cells import CellTable
+from kanon_sql.plan.named_columns import NamedColumn
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
@@ -55,11 +56,13 @@ def open_table(
     hierarchies: HierarchyReading = "read",
     show_values: bool = False,
     is_open: bool = False,
+    further: Sequence[NamedColumn] = (),
 ) -> OpenTable:
     """Open one table of `spec` with its references and earlier releases, and bind its question.
 
     `table_spec` replaces the table's own question. `hierarchies` is passed to `read_facts`,
-    `is_open` to `resolve`. Raises `SpecError` with its location in the spec, or `InputError`.
+    `is_open` and `further` to `resolve`. Raises `SpecError` with its location in the spec, or
+    `InputError`.
     """
     started = time.monotonic()
     table_spec = table_spec or spec.tables[place]
@@ -71,7 +74,7 @@ def open_table(
             for kind, name, other in table_spec.other_tables():
                 with located(kind.key, name, "source"), about(kind):
                     others[kind, name] = engine.table(other.source)
-            roles = resolve(table_spec, table, others, is_open=is_open)
+            roles = resolve(table_spec, table, others, is_open=is_open, further=further)
             facts = read_facts(engine, roles, hierarchies=hierarchies, show_values=show_values)
             bound = bind(roles, facts)
         except (SpecError, InputError) as error:
@@ -199,11 +202,18 @@ def planned(
     *,
     hierarchies: HierarchyReading = "read",
     show_values: bool = False,
+    further: Sequence[NamedColumn] = (),
 ) -> PlannedTable:
     """The plan of one table of `spec`, after the engine has opened the tables it reads;
-    `hierarchies` is passed to `read_facts`."""
+    `hierarchies` is passed to `read_facts`, `further` to `resolve`."""
     table = open_table(
-        spec, place, engine, timeout, hierarchies=hierarchies, show_values=show_values
+        spec,
+        place,
+        engine,
+        timeout,
+        hierarchies=hierarchies,
+        show_values=show_values,
+        further=further,
     )
     try:
         plan = plan_audit(table.bound)

@@ -107,6 +107,7 @@ def _result(question: CellQuestion, status: Status, session: Session, **fields: 
         weight=bound.weight.name if bound.weight else None,
         published=spec.cells,
         margins=None if spec.cells else spec.margins,
+        totals=(spec.declared_totals or "true") if spec.cells else None,
         figure="magnitude" if spec.is_magnitude else "count",
         where=spec.where,
         snapshots=bound.snapshots,

@@ -13,9 +13,10 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, SpecError, located
 from kanon_sql.plan.audit_plan import Plan
+from kanon_sql.plan.named_columns import refuse_merging
 from kanon_sql.plan.preconditions import WITH_ENTITY
 from kanon_sql.plan.question import BoundColumn, DataFacts, OtherTableKey, ResolvedQuestion, Roles
-from kanon_sql.plan.resolve import column_levels, refuse_merging
+from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.resolve_roles import hierarchy_sources, masked_columns, masked_in_other
 from kanon_sql.plan.steps import Precondition, other_records
 from kanon_sql.report.display import Displayed
@@ -116,10 +117,22 @@ def summary(answers: Answers) -> Summary:
         k=smallest(sizes),
         average_class_size=people_in(sizes) / classes,
         largest_class=int(sizes[-1]["kanon_size"]),
-        uniques=sum(count for size, count in answers.counted if size == 1),
+        uniques=uniques(answers),
         records_with_null_qi=total(sizes, "kanon_with_null"),
         suppressed=total(sizes, "kanon_suppressed"),
     )
+
+
+def uniques(answers: Answers) -> int:
+    """Number of people (records) alone in a class."""
+    return sum(count for size, count in answers.counted if size == 1)
+
+
+def profile(answers: Answers) -> dict[str, int]:
+    """The smallest number of people with the same set of classes, and the people whose set nobody
+    else has; empty without an entity."""
+    sizes = {int(row["kanon_size"]): int(row["kanon_profiles"]) for row in answers.profiles}
+    return {"profile_k": min(sizes), "profile_uniques": sizes.get(1, 0)} if sizes else {}
 
 
 def histogram(answers: Answers) -> tuple[HistogramBin, ...]:

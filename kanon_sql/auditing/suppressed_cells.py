@@ -25,12 +25,12 @@ from kanon_sql.plan.cells import (
     CellQuestion,
     CellStatements,
     Dimension,
-    Exactness,
     is_repeated,
 )
 from kanon_sql.plan.published_cells import (
     CellRelation,
     PublishedCells,
+    inwards,
     named_cell,
     nodes_of,
 )
@@ -80,6 +80,9 @@ def derived_cells(
     adds_up = isinstance(table, PublishedCells) and table.has_totals and cells <= MOST_ADDED_UP
     if not checks and not adds_up:
         return NOTHING
+    if (table.question.spec.declared_totals or "").startswith("rounded"):
+        results = {n: _undecided_result(check, totals=True) for n, check in checks.items()}
+        return NOTHING._replace(checks=results)
     if cells > MOST_CELLS:
         return _unsearched_results(table.question, checks, _limit_message(cells))
     with _hub(session) as hub, DerivedRelations(hub, frozenset({FIGURES})) as run:
@@ -97,10 +100,17 @@ def derived_cells(
             return _unsearched_results(table.question, checks, error.marked)
     names = [dimension.raw.name for dimension in table.question.dimensions]
     intervals = derived.intervals and [
-        named_cell(names, row, low=row["kanon_low"], high=row["kanon_high"])
+        named_cell(names, row, **{end: json_number(row[f"kanon_{end}"]) for end in ("low", "high")})
         for row in derived.intervals
     ]
     return derived._replace(intervals=intervals)
+
+
+def json_number(figure: Any) -> int | float | None:
+    """A figure as a number of JSON, whatever type the engine gives it."""
+    if figure is None:
+        return None
+    return int(figure) if figure == int(figure) else float(figure)
 
 
 def _unsearched_results(
@@ -158,9 +168,11 @@ def _derived(
     return Derived(results, first.implied_cells, first.absent_cells, warnings, first.intervals)
 
 
-def _undecided_result(check: CellCheck) -> CellCheckResult:
-    """The result of a measure that this table does not allow."""
-    details = dict.fromkeys(DETAILS)
+def _undecided_result(check: CellCheck, *, totals: bool = False) -> CellCheckResult:
+    """The result of a measure that this table does not allow, or of a check if `totals` don't."""
+    details: dict[str, Any] = dict.fromkeys(DETAILS)
+    if totals and check.gates:
+        details["evidence"] = "totals"
     return CellCheckResult(
         check.model.name(), check.model.model_dump(), None, None, details=details
     )
@@ -219,7 +231,7 @@ def _as_published(
     table: PublishedCells, run: DerivedRelations, is_checked: bool, doubtful: bool
 ) -> CellRelation:
     """The cells that a published table shows."""
-    spec, type = table.question.spec, _type(table.exact)
+    spec, type = table.question.spec, _type(table.decimals)
     cells = run.make(
         "published", "typed_cells", figures=FIGURES, dimensions=table.places, type=type
     )
@@ -229,15 +241,24 @@ def _as_published(
         columns = ("kanon_node", "kanon_parent")
         parents.append(run.make_rows(f"parents_{place}", columns, rows) if rows else None)
     low, high = spec.value_bounds if is_checked else (None, None)
+    low, high = inwards(low, "low", spec), inwards(high, "high", spec)
     is_count = not spec.is_magnitude
     return CellRelation(
-        cells, len(parents), tuple(parents), is_count, spec.absent, low, high, doubtful
+        relation=cells,
+        dimensions=len(parents),
+        parents=tuple(parents),
+        whole=is_count,
+        absent=spec.absent,
+        low=low,
+        high=high,
+        totals=spec.declared_totals,
+        doubtful=doubtful,
     )
 
 
 def _from_records(table: CellStatements, run: DerivedRelations) -> CellRelation:
     """The cells of a table made from records, of which the sensitive ones are suppressed."""
-    question, type = table.question, _type(table.exact)
+    question, type = table.question, _type(table.exact.decimals)
     dimensions = [_record_dimension(question, place) for place in range(len(question.dimensions))]
     [least] = run.rows("least_figure", figures=FIGURES, type=type)
     low = Decimal(0) if (least["kanon_least"] or 0) >= 0 else None
@@ -263,9 +284,9 @@ def _from_records(table: CellStatements, run: DerivedRelations) -> CellRelation:
     return CellRelation(cells, len(parents), parents, question.value is None, "zero", low, None)
 
 
-def _type(exact: Exactness) -> str:
+def _type(decimals: int | None) -> str:
     """The type of the figures in the embedded engine."""
-    return f"decimal(38, {exact.digits})" if exact.is_exact else "double"
+    return "double" if decimals is None else f"decimal(38, {decimals})"
 
 
 def _limit_message(cells: int) -> str:

@@ -22,7 +22,7 @@ from kanon_sql.auditing.estimates import (
     row_of_people,
     share_at_risk,
 )
-from kanon_sql.auditing.result import Answers, Sizes, everyone, smallest, total
+from kanon_sql.auditing.result import Answers, Sizes, everyone, profile, smallest, total
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, plural
 from kanon_sql.plan.audit_plan import Plan
@@ -105,6 +105,7 @@ def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answe
             alone = {"release": smallest(answers.sizes), "earlier": int(row["kanon_earlier_k"])}
             details |= {group: _one_sided_people(row, group) for group in ("joiners", "leavers")}
             details["alone"] = alone
+            details["average"] = int(row["kanon_classes"]) / details["in_both"]
         case ComposedLDiversity():
             candidate = next(
                 candidate for candidate in step.candidates if candidate.column == check.column
@@ -169,7 +170,7 @@ def _policy_models(
 
 def _is_of(result: CheckResult, models: Sequence[Model]) -> bool:
     """Whether a result is that of one of the models; an audit fills in columns and tables."""
-    return result.holds is not None and any(
+    return (result.holds is not None or result.undecided) and any(
         result.model == model.name() and model.parameters.items() <= dict(result.parameters).items()
         for model in models
     )
@@ -257,11 +258,7 @@ def verdicts(
 def _k_anonymity(model: KAnonymity, plan: Plan, answers: Answers) -> CheckFinding:
     achieved = smallest(answers.sizes)
     below = _violations_below(model.violating_below, plan, answers)
-    details: dict[str, Any] = {}
-    if answers.profiles:
-        profiles = {int(row["kanon_size"]): int(row["kanon_profiles"]) for row in answers.profiles}
-        details["profile_k"] = min(profiles)
-        details["profile_uniques"] = profiles.get(1, 0)
+    details: dict[str, Any] = {**profile(answers)}
     if plan.bound.wildcard:
         details["achieved_nulls_as_value"] = min(
             int(row["kanon_size_as_value"]) for row in answers.sizes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 
-from kanon_sql.auditing.result import Answers, everyone, smallest, total
+from kanon_sql.auditing.result import Answers, everyone, profile, smallest, total, uniques
 from kanon_sql.errors import plural
 from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
 from kanon_sql.plan.earlier_plan import EarlierStep
@@ -85,8 +85,8 @@ def certain_values(checks: Iterable[CheckResult], summary: Summary) -> Iterator[
             )
 
 
-WITH_ZONE = "WITH TIME ZONE"
-"""How the type of a point in time ends."""
+WITH_ZONE = ("WITH TIME ZONE", "TIMESTAMPTZ_NS")
+"""How the type of a point in time with a zone ends."""
 
 
 def time_zones(bound: ResolvedQuestion, generalised: Container[str]) -> Iterator[str]:
@@ -176,16 +176,21 @@ def _insensitive_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
 
 
 def _profile_warnings(answers: Answers) -> Iterator[str]:
+    """A warning where all records of a person say more than one of them."""
     if not answers.profiles:
         return
-    k = int(answers.profiles[0]["kanon_size"])
-    alone = int(answers.profiles[0]["kanon_profiles"]) if k == 1 else 0
-    if k < smallest(answers.sizes):
+    k, alone = profile(answers).values()
+    of_classes = smallest(answers.sizes)
+    if alone > uniques(answers):
         yield (
-            f"People have records in several classes, and the combination says more than each "
-            f"class: {alone:,} {'person is' if alone == 1 else 'people are'} alone with "
-            f"theirs, and the smallest group that shares one has {plural(k, 'person')}, against "
-            f"a k of {smallest(answers.sizes):,}."
+            f"{plural(alone, 'person')} {_verb(alone)} a combination of classes that nobody else "
+            "has: whoever knows all their records finds them with certainty."
+        )
+    elif k < of_classes:
+        yield (
+            f"The rarest combination of classes is that of {plural(k, 'person')}, where the "
+            f"smallest class has {plural(of_classes, 'person')}: whoever knows all their records "
+            "finds them among fewer."
         )
 
 
@@ -225,8 +230,8 @@ def _sham_diversity(look: SpellingLook, plan: Plan, answers: Answers) -> Iterato
         )
 
 
-def _verb(classes: int) -> str:
-    return "has" if classes == 1 else "have"
+def _verb(count: int) -> str:
+    return "has" if count == 1 else "have"
 
 
 def _unmatched_values(plan: Plan, answers: Answers) -> Iterator[str]:
@@ -279,9 +284,9 @@ def _earlier_warnings(step: EarlierStep, plan: Plan, answers: Answers) -> Iterat
             people = int(row[f"kanon_{group}"])
             yield (
                 f"{plural(people, 'person')} {'is' if people == 1 else 'are'} only in {where}, and "
-                f"the smallest crowd among them is {int(alone):,}, against a composed k of {k:,}: "
-                f"an attacker who knows that someone {'joined' if group == 'joiners' else 'left'} "
-                "searches among them alone."
+                f"the smallest crowd among them has {plural(int(alone), 'person')}, against "
+                f"{plural(k, 'person')} among those in both: an attacker who knows that someone "
+                f"{'joined' if group == 'joiners' else 'left'} searches among them alone."
             )
     for column in plan.bound.sensitive:
         before = earlier.sensitive.get(column.name)

@@ -16,7 +16,7 @@ from itertools import product
 from typing import Any, NoReturn
 
 from kanon_sql.engines.session import Session
-from kanon_sql.errors import EngineError, InputError
+from kanon_sql.errors import EngineError, InputError, option
 from kanon_sql.sql.tables import Row
 
 MOST_SECONDS = 60.0
@@ -441,7 +441,8 @@ def refuse_expired(session: Session) -> None:
 def refuse_outside() -> NoReturn:
     raise InputError(
         "a suppressed cell would lie outside what its mark says, so no table fits these figures. "
-        "Check the range of each mark, and whether figures are rounded."
+        "Check the range of each mark, whether a total is less than its parts, and whether figures "
+        f"are rounded ({option('totals', 'rounded:BASE')})."
     )
 
 

@@ -65,6 +65,7 @@ from kanon_sql.cli.question import (
     table_question,
 )
 from kanon_sql.cli.signals import stops
+from kanon_sql.cli.streams import tell
 from kanon_sql.errors import EngineError, SpecError, plural, with_flags
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _judged(
 
             failed = result_unopened(getattr(spec, key), str(error))
             for path, form in of_pipelines:
-                deliver(for_pipeline(failed, chosen.places, form), path, "error")
+                deliver(for_pipeline(failed, chosen.places, form), path, "error", form=form)
         raise
     if chosen.notes:
         result = result.noted(chosen.notes)
@@ -188,7 +189,7 @@ def _judged(
         result = for_outsiders(result)
     status = result.status.replace("_", " ")
     for path, form in of_pipelines:
-        deliver(for_pipeline(result, chosen.places, form), path, status)
+        deliver(for_pipeline(result, chosen.places, form), path, status, form=form)
     refuse_failed(result)
     for path, form in forms:
         if form not in PIPELINE_FORMATS:
@@ -196,7 +197,7 @@ def _judged(
             if not is_external:
                 recorded = with_command(result, context, path, spec, always=path in also)
             page = rendered(recorded, recorded.page(), form, to_terminal=path is None)
-            deliver(page, path, status)
+            deliver(page, path, status, form=form)
     return result.exit_code
 
 
@@ -268,7 +269,8 @@ def compile_(
         write_files(folder, compiled.files, inputs=spec.files(), overwrite=values["overwrite"])
         report_written(folder, count)
     else:
-        deliver("\n\n".join(compiled.statements) if step else str(compiled), output, count)
+        text = "\n\n".join(compiled.statements) if step else str(compiled)
+        deliver(text, output, count, form="sql")
     return 0
 
 
@@ -298,8 +300,8 @@ def _contract(context: click.Context, spec: AuditSpec, values: dict[str, Any]) -
     compiled = compile_contract(spec, into=into, folder=folder)
     if not is_quiet():
         for note in compiled.notes:
-            click.echo(f"warning: {note}", err=True)
-    deliver(compiled.text, output, plural(compiled.rules, "rule"))
+            tell(f"warning: {note}")
+    deliver(compiled.text, output, plural(compiled.rules, "rule"), form="yaml")
     return 0
 
 
@@ -374,7 +376,7 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
         if any(result.status == "no_data" for result in results):
             raise Failure("a table has no data, so there is nothing to accept.", NO_DATA)
         accepted = Baseline.of(results)
-    deliver(accepted.to_json(), output, str(accepted))
+    deliver(accepted.to_json(), output, str(accepted), form="json")
     return 0
 
 
@@ -445,7 +447,7 @@ def _read_worksheet(target: str | None, values: dict[str, Any]) -> int:
     attempts = read_worksheet(file)
     output = writable(values["output"], [str(file)], values)
     write = as_json if values["format"] == "json" else in_words
-    deliver(write(attempts), output)
+    deliver(write(attempts), output, form=values["format"])
     return 0
 
 
@@ -513,7 +515,7 @@ def init(context: click.Context, /, target: str, **values: Any) -> int:
 
         proposal = propose(spec, run_of(values, watch), output=output)
     if output is None:
-        deliver(proposal.text, None)
+        deliver(proposal.text, None, form="yaml")
     else:
         left = len(proposal.undecided)
         report_written(
@@ -527,7 +529,7 @@ def init(context: click.Context, /, target: str, **values: Any) -> int:
 def hierarchy(context: click.Context, /) -> None:
     """Create generalisation hierarchy files."""
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        deliver(context.get_help(), None)
 
 
 @hierarchy.command(cls=Optioned)
@@ -604,7 +606,8 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
             return result.exit_code
         form = "human"
     is_short = form == "human" and not context.meta.get(VERBOSITY)
-    deliver(rendered(result, result.brief() if is_short else result.page(), form), None)
+    page = result.brief() if is_short else result.page()
+    deliver(rendered(result, page, form), None, form=form)
     return result.exit_code
 
 

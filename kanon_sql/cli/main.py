@@ -22,9 +22,10 @@ from typing import Any, TypeVar
 import click
 
 from kanon_sql.cli.command_record import ARGUMENTS
-from kanon_sql.cli.option_kinds import VERBOSITY, Optioned
-from kanon_sql.cli.output import ENGINE_FAILED, Failure
+from kanon_sql.cli.option_kinds import VERBOSITY, Optioned, PrintsHelp
+from kanon_sql.cli.output import ENGINE_FAILED, Failure, deliver
 from kanon_sql.cli.signals import INTERRUPTED, end_process, stops
+from kanon_sql.cli.streams import make_readable, tell
 from kanon_sql.errors import KanonError, did_you_mean, with_flags, without_control
 
 Result = TypeVar("Result")
@@ -70,10 +71,15 @@ COMMANDS = {
 """Commands by module, which is imported on demand."""
 
 
-class CommandLine(click.Group):
+class HelpGroup(PrintsHelp, click.Group):
+    """A group of commands."""
+
+
+class CommandLine(HelpGroup):
     """A group whose commands return exit codes, with uniform error output."""
 
     command_class = Optioned
+    group_class = HelpGroup
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(name for names in COMMANDS.values() for name in names)
@@ -93,6 +99,7 @@ class CommandLine(click.Group):
         **extra: Any,
     ) -> Any:
         CLOCK.begin(time.monotonic())
+        make_readable()
         is_process = args is None and standalone_mode
         if is_process:
             # Commands create hardly any reference cycles, so collect garbage rarely.
@@ -121,7 +128,10 @@ class CommandLine(click.Group):
         **extra: Any,
     ) -> click.Context:
         arguments = tuple(args)
-        context = super().make_context(info_name, args, parent, **extra)
+        try:
+            context = super().make_context(info_name, args, parent, **extra)
+        except KanonError as error:
+            raise _failure(error) from error
         context.meta[ARGUMENTS] = arguments
         return context
 
@@ -154,7 +164,7 @@ def _exit_code_of(run: Callable[[], Any], arguments: Sequence[str]) -> int:
         return INTERRUPTED if stops.interrupted and stops.code is None else code
     except Failure as failure:
         if stops.interrupted and stops.code is None:
-            click.echo("Interrupted; nothing was written.", err=True)
+            tell("Interrupted; nothing was written.")
             return INTERRUPTED
         print_error(f"{failure}{_variables_behind(str(failure), arguments)}")
         return failure.exit_code
@@ -171,13 +181,13 @@ def _exit_code_of(run: Callable[[], Any], arguments: Sequence[str]) -> int:
             message = error.format_message()
             print_error(f"{message}{_variables_behind(message, arguments)}")
         if isinstance(error, click.UsageError) and error.ctx is not None:
-            click.echo(f"{error.ctx.command_path} --help shows how to use it.", err=True)
+            tell(f"{error.ctx.command_path} --help shows how to use it.")
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as error:
         if stops.code is not None:
             return stops.code
         notes = getattr(error.__cause__, "__notes__", [])
-        click.echo(" ".join(["Interrupted; nothing was written.", *notes]), err=True)
+        tell(" ".join(["Interrupted; nothing was written.", *notes]))
         return INTERRUPTED
 
 
@@ -208,8 +218,7 @@ def _failure(error: Exception) -> Failure:
 
 
 def print_error(message: str) -> None:
-    click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-    click.echo(without_control(message), err=True)
+    tell(f"{click.style('error: ', fg='red', bold=True)}{without_control(message)}")
 
 
 @click.group(
@@ -231,4 +240,4 @@ def main(context: click.Context, /) -> None:
     To try it: kanon-sql demo.
     """
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        deliver(context.get_help(), None)

@@ -42,7 +42,7 @@ def schema(of: str) -> int:
         "baseline": baseline_schema,
     }[of]()
     document = {"$id": schema_id(of), **document}
-    deliver(json.dumps(document, indent=2, ensure_ascii=False), None)
+    deliver(json.dumps(document, indent=2, ensure_ascii=False), None, form="json")
     return 0
 
 
@@ -67,7 +67,7 @@ def policy(policy: str | None, format: str) -> int:
         text = json.dumps(documents[0] if policy else documents, indent=2, ensure_ascii=False)
     else:
         text = pages.page(chosen[0]) if policy else pages.overview(chosen)
-    deliver(text, None)
+    deliver(text, None, form=format)
     return 0
 
 
@@ -95,7 +95,7 @@ def dbt_package() -> int:
     """
     from kanon_sql.sql.macros import folder
 
-    deliver(str(folder()), None)
+    deliver(str(folder()), None, form="path")
     return 0
 
 
@@ -172,5 +172,5 @@ def report(context: click.Context, /, result: str, **values: Any) -> int:
     inputs["earlier"] = values["earlier_result"]
     output = report_file_of(values, [result, *filter(None, inputs.values())])
     settings = {key: values[key] for key in ("audience", "min_cell")}
-    deliver(page_of_file(Path(result), **inputs, **settings), output)
+    deliver(page_of_file(Path(result), **inputs, **settings), output, form="html")
     return 0

@@ -31,7 +31,7 @@ from kanon_sql.cli.question import is_contract, is_spec_file, refuse_server
 from kanon_sql.cli.signals import stops
 from kanon_sql.engines.session import RunArguments
 from kanon_sql.errors import EngineError, KanonError, MissingDriverError, SpecError
-from kanon_sql.results.table import TableResult
+from kanon_sql.results.table import Summary, TableResult
 from kanon_sql.results.version import VERSION
 from kanon_sql.spec.arguments import only
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
@@ -39,6 +39,7 @@ from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
+    from mcp.shared.message import SessionMessage
 
 Refusal = Literal["question", "guard", "budget", "engine"]
 Names = frozenset[str]
@@ -334,7 +335,10 @@ class Assistant:
             raise RefusedQuestion(
                 "question", "the checks or settings of this table allow no trade-off"
             ) from None
-        shown = ShownFigures(TableResult(tradeoff.name, "", tradeoff.status, ()), self.min_cell)
+        summary = Summary(records=tradeoff.records)
+        shown = ShownFigures(
+            TableResult(tradeoff.name, "", tradeoff.status, (), summary=summary), self.min_cell
+        )
         return {
             **self._head(table, question),
             "status": tradeoff.status,
@@ -663,26 +667,56 @@ def _serve(assistant: Assistant) -> None:
     async def exchange() -> None:
         with anyio.CancelScope() as scope:
             server = assistant.server(scope.cancel)
-            async with stdio_server(stdin=_Lines(sys.stdin.fileno())) as (read, write):  # type: ignore[arg-type]
+            messages = _Messages(sys.stdin.fileno())
+            async with stdio_server(stdin=messages) as (read, write):  # type: ignore[arg-type]
+                messages.answer_to(write)
                 await server.run(read, write, server.create_initialization_options())
 
     anyio.run(exchange)
 
 
-class _Lines:
-    """The lines of a file descriptor. A waiting read can be cancelled, unlike one in a thread."""
+LONGEST_MESSAGE = 1 << 20
+"""The most bytes of a message; a question holds names of the spec alone."""
+
+
+class _Messages:
+    """The messages on a file descriptor, one a line.
+
+    Every other line is answered with an error, as the SDK passes over it in silence. A waiting read
+    can be cancelled, unlike one in a thread.
+    """
 
     def __init__(self, handle: int) -> None:
+        import anyio
+
         self._handle = handle
+        self._is_open = anyio.Event()
+
+    def answer_to(self, replies: Any) -> None:
+        """Send errors to a stream."""
+        self._replies = replies
+        self._is_open.set()
 
     async def __aiter__(self) -> AsyncIterator[str]:
+        async for line in self._lines():
+            text = line.decode(errors="replace")
+            if (error := _fault(text)) is not None:
+                await self._is_open.wait()
+                await self._replies.send(error)
+            elif text.strip():
+                yield text
+
+    async def _lines(self) -> AsyncIterator[bytes]:
+        """The lines, of which one that is too long is cut off."""
         rest = b""
         while chunk := await self._chunk():
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                yield line.decode(errors="replace")
+            first, *others = chunk.split(b"\n")
+            rest = (rest + first)[: LONGEST_MESSAGE + 1]
+            for other in others:
+                yield rest
+                rest = other
         if rest:
-            yield rest.decode(errors="replace")
+            yield rest
 
     async def _chunk(self) -> bytes:
         import anyio
@@ -691,3 +725,54 @@ class _Lines:
         with suppress(OSError):
             await anyio.wait_readable(self._handle)
         return os.read(self._handle, 1 << 16)
+
+
+def _fault(line: str) -> SessionMessage | None:
+    """The error that answers a line which is no message, and repeats nothing of it; None for a
+    message and for a blank line."""
+    import mcp_types as types
+
+    if len(line) > LONGEST_MESSAGE:
+        return _error(types.INVALID_REQUEST, f"a message has {LONGEST_MESSAGE:,} bytes at most")
+    if not line.strip():
+        return None
+    try:
+        message = json.loads(line, parse_constant=_no_number, object_pairs_hook=_each_once)
+    except (ValueError, RecursionError):
+        return _error(types.PARSE_ERROR, "the message is not JSON that can be read")
+    number = message.get("id") if isinstance(message, dict) else None
+    is_number = isinstance(number, int | str) and not isinstance(number, bool)
+    with suppress(ValueError):
+        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        if is_number or "id" not in message or "method" not in message:
+            return None
+    return _error(
+        types.INVALID_REQUEST,
+        "the message is not one of JSON-RPC, is nested too deep, or has a text that is not Unicode",
+        number if is_number and _is_unicode(str(number)) else None,
+    )
+
+
+def _error(code: int, words: str, number: int | str | None = None) -> SessionMessage:
+    from mcp.shared.message import SessionMessage
+    from mcp_types import ErrorData, JSONRPCError
+
+    error = ErrorData(code=code, message=words)
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=number, error=error))
+
+
+def _no_number(name: str) -> None:
+    """Refuse NaN and Infinity, which JSON lacks."""
+    raise ValueError(name)
+
+
+def _each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object. Raises `ValueError` for a key that is there twice, as either could be meant."""
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError
+    return dict(pairs)
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -1,4 +1,5 @@
-"""The figures that an assistant is shown: counts rounded down, small ones and complements pooled.
+"""The figures that an assistant is shown: counts rounded down, small ones and complements pooled,
+ratios no finer than counts.
 
 An answer is built from typed fields of a result, never by removing fields from its JSON, so a field
 that is added to results stays hidden until it is added here.
@@ -8,9 +9,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, Literal
 
 from kanon_sql.results.release import Point
 from kanon_sql.results.table import CheckResult, HistogramBin, TableResult, plain_json
@@ -18,6 +20,15 @@ from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import MODELS
 
 HIDDEN = "not shown"
+Scale = Literal["share", "factor", "logarithm", "effective number"]
+SCALES: Mapping[str, Scale] = {
+    "recursive_cl_diversity": "factor",
+    "basic_beta_likeness": "factor",
+    "enhanced_beta_likeness": "factor",
+    "delta_disclosure": "logarithm",
+    "entropy_l_diversity": "effective number",
+}
+"""What the figures of models are that are neither counts nor shares."""
 _SIZES = (1, 2, 5, 10, 100)
 """The smallest class size of each bin."""
 _NAMES = {
@@ -56,6 +67,7 @@ class ShownFigures:
         return {
             "status": self.table.status,
             **self.sizes(),
+            **self._by_all_records(),
             "sizes": list(self._histogram()),
             "checks": [self._check(check) for check in self.table.checks],
             "warnings": len(self.table.warnings),
@@ -70,6 +82,19 @@ class ShownFigures:
             **people,
             "classes": self.count(summary.classes),
             "uniques": self.count(summary.uniques, self._members),
+        }
+
+    def _by_all_records(self) -> dict[str, Any]:
+        """Whom somebody finds who knows all records of a person; the sizes of the classes are those
+        of one record. The guard does not compare the people alone, so they are no count."""
+        k, uniques = self.table.profile
+        if not self.table.classes_overlap or uniques is None:
+            return {}
+        many = self.count(uniques)
+        least = f"{self.min_cell} or more"
+        return {
+            "profile_k": self.count(k),
+            "profile_uniques": least if uniques >= self.min_cell else many,
         }
 
     def small(self) -> int | str | None:
@@ -87,7 +112,7 @@ class ShownFigures:
         return {
             "k": point.k,
             "levels": None if point.levels is None else dict(point.levels),
-            "loss": _two_digits(lost),
+            "loss": self._ratio(lost, self._members),
             "suppressed": self.count(point.suppressed),
         }
 
@@ -108,12 +133,46 @@ class ShownFigures:
         shown, shown_total = self.count(count, total), self.count(total)
         if isinstance(shown, str) or shown is None or not isinstance(shown_total, int):
             return shown if isinstance(shown, str) else None
-        return _two_digits(min(shown / shown_total, 1.0)) if shown_total else None
+        return _rounded(min(shown / shown_total, 1.0)) if shown_total else None
+
+    def _ratio(self, value: float | None, whole: int | None, scale: Scale = "share") -> Any:
+        """A ratio with two digits at most, in steps of at least `min_cell` of its whole.
+
+        Multiplied by the whole, a share or its distance to 1 is a count; a factor divides the
+        whole, and so does the exponential of a logarithm. Where such a count would be small, a
+        bound stands for the ratio; of a whole that is too small for any step, nothing is shown.
+        """
+        if value is None or math.isinf(value):
+            return None if value is None else "Infinity"
+        if value == 0 or (value == 1 and scale == "share"):
+            return float(value)
+        shown = self.count(whole)
+        most = shown / self.min_cell if isinstance(shown, int) else 0
+        step = _nice_step(1 / most) if most else 1
+        if step >= 0.5:
+            return HIDDEN
+        if value > (most := math.log(most) if scale == "logarithm" else most):
+            return f"more than {_rounded(most, math.floor):g}"
+        if value < step:
+            return f"less than {step:g}"
+        if scale == "share" and abs(value - 1) < step:
+            return f"more than {1 - step:g}" if value < 1 else f"less than {1 + step:g}"
+        if scale == "effective number" and value < (least := _effective_number(step)):
+            return f"less than {_rounded(least, math.ceil):g}"
+        return _rounded(round(value / step) * step)
 
     @property
     def _members(self) -> int | None:
         summary = self.table.summary
         return summary.people if self.table.entity else summary.records
+
+    @property
+    def _of_class(self) -> int | None:
+        """What no class exceeds, by the last bin of the histogram."""
+        largest, members = self.table.summary.largest_class, self._members
+        if largest is None or members is None:
+            return members
+        return min([members, *(size for size in _SIZES if size > largest)])
 
     def _histogram(self) -> Iterator[dict[str, Any]]:
         """Bins of class sizes, joined until each has at least `min_cell` records and people."""
@@ -169,7 +228,7 @@ class ShownFigures:
         """The table's value in the model's measure, by what it measures."""
         value, thresholds = check.achieved, set(model.thresholds)
         if isinstance(value, Mapping):
-            return {end: _two_digits(bound) for end, bound in value.items()}
+            return {end: self._ratio(bound, self._of_class) for end, bound in value.items()}
         if value is None or isinstance(value, bool):
             return value
         if "e" in thresholds:
@@ -184,7 +243,9 @@ class ShownFigures:
         if check.model == "sample_uniqueness":
             return self._share(self.table.summary.uniques, self._members)
         if isinstance(value, float):
-            return _two_digits(value)
+            is_of_class = model.answered_by == "values"
+            whole = self._of_class if is_of_class else self._members
+            return self._ratio(value, whole, SCALES.get(check.model, "share"))
         is_of_values = model.counts_values or thresholds & {"l", "p"}
         return value if is_of_values else self.count(value)
 
@@ -192,8 +253,8 @@ class ShownFigures:
         """The highest risk, of which the smallest class follows."""
         shown = self.count(size)
         if isinstance(shown, str):
-            return f"more than {_two_digits(1 / self.min_cell)}"
-        return _two_digits(1 / shown) if shown else None
+            return f"more than {_rounded(1 / self.min_cell)}"
+        return _rounded(1 / shown) if shown else None
 
 
 def is_answer_to(checks: Sequence[Model], answer: Mapping[str, Any]) -> bool:
@@ -224,10 +285,38 @@ def shown_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def _two_digits(value: float | None) -> float | str | None:
-    if value is None or not math.isinf(value):
-        return None if value is None else round(float(value), 2)
-    return "Infinity"
+def _rounded(value: float, way: Callable[[Fraction], int] = round) -> float:
+    """A number with its first two digits.
+
+    >>> _rounded(0.04567), _rounded(1234.5), _rounded(0.6543, math.floor)
+    (0.046, 1200.0, 0.65)
+    """
+    if not value:
+        return 0.0
+    places = 1 - math.floor(math.log10(abs(value)))
+    scaled = Fraction(value) * Fraction(10) ** places
+    # A sum that ought to be a whole number lies beside it.
+    return float(way(round(scaled, 9)) / Fraction(10) ** places)
+
+
+def _nice_step(least: float) -> float:
+    """The smallest step of 1, 2 or 5 units of a place that is not below the least.
+
+    >>> _nice_step(0.01), _nice_step(1 / 14), _nice_step(0.003)
+    (0.01, 0.1, 0.005)
+    """
+    place = Fraction(10) ** math.floor(math.log10(least))
+    units = round(Fraction(least) / place, 9)
+    return float(place * next(unit for unit in (1, 2, 5, 10) if unit >= units))
+
+
+def _effective_number(share: float) -> float:
+    """The effective number of two values, of which one has this share.
+
+    >>> round(_effective_number(0.5), 9)
+    2.0
+    """
+    return math.exp(-sum(part * math.log(part) for part in (share, 1 - share)))
 
 
 def _total(bins: list[HistogramBin], column: str) -> int:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.types import StringParamType
 
+from kanon_sql.cli.streams import printing, tell
 from kanon_sql.errors import SpecError, did_you_mean, percentage, printable
 
 if TYPE_CHECKING:
@@ -33,7 +34,22 @@ _COMMON = ("Input", "Output", "Limits", "Messages")
 _OF_CELLS = ("Table", "Rules", "As published", "Second table")
 
 
-class Optioned(click.Command):
+class PrintsHelp(click.Command):
+    """A command whose help and version go to stdout as results do."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        with printing():
+            return super().make_context(info_name, args, parent, **extra)
+        raise click.exceptions.Exit(0)
+
+
+class Optioned(PrintsHelp):
     """A command that builds its options when it is used: the list of commands needs none."""
 
     @property
@@ -79,7 +95,7 @@ def _warn_of_unknown_variables(command: click.Command, root: click.Context) -> N
     for name in unknown:
         if name not in known:
             near = did_you_mean(name, known)
-            click.echo(f"warning: {printable(name)} sets no option.{near}", err=True)
+            tell(f"warning: {printable(name)} sets no option.{near}")
 
 
 def _refuse_repeated(parameters: Sequence[click.Parameter]) -> None:

@@ -140,6 +140,7 @@ AS_PUBLISHED = (
     OF_CELLS.option("magnitude"),
     OF_CELLS.option("value_bounds", metavar="LOW..HIGH"),
     OF_CELLS.option("absent"),
+    OF_CELLS.option("totals", metavar="true|shown|rounded:BASE"),
 )
 SECOND_TABLE = tuple(other_table(AGAINST, *("by", "columns", "where", "header")))
 CELL_OPTIONS = (*CELLS, *CELL_RULES, *AS_PUBLISHED, *SECOND_TABLE)
@@ -160,7 +161,7 @@ QUESTION_ON_CELLS = (
 
 OF_RUN = Fields("engines/session.py", "RunOptions", is_question=False)
 OF_RELEASE = Fields("anonymizing/release/options.py", "ReleaseOptions", is_question=False)
-OF_SETS = Fields("plan/profile_plan.py", "Identifying", is_question=False)
+OF_SETS = Fields("profiling/profile_plan.py", "Identifying", is_question=False)
 _REPLACE = declared("run", "overwrite")
 _FORCE_NO_LONGER_OVERWRITES = retired("--force", "Write --overwrite to replace existing files.")
 OVERWRITE = (*_REPLACE, _FORCE_NO_LONGER_OVERWRITES)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from kanon_sql.cli.option_kinds import QUIET, VERBOSITY
+from kanon_sql.cli.streams import for_stdout, printing, tell
 from kanon_sql.errors import SpecError, printable, with_flags, without_control
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _announce(sentence: str) -> None:
     if console:
         console.print(without_control(sentence), markup=False, highlight=False, soft_wrap=True)
     else:
-        click.echo(without_control(sentence), err=True)
+        tell(without_control(sentence))
 
 
 def output_of(
@@ -226,7 +227,7 @@ def writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) ->
     check_writable(path, inputs=inputs, overwrite=values["overwrite"])
     for message in remove_leftovers(path.parent):
         if not is_quiet():
-            click.echo(without_control(message), err=True)
+            tell(without_control(message))
     return path
 
 
@@ -234,7 +235,7 @@ def writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) ->
 def watching(context: click.Context) -> Iterator[Watch]:
     """The progress callback: prints steps with -v, or drives a spinner on a terminal."""
     if context.meta.get(VERBOSITY, 0):
-        yield lambda step, progress: click.echo(without_control(step), err=True)
+        yield lambda step, progress: tell(without_control(step))
     elif _is_terminal(sys.stderr) and not is_quiet():
         from rich.console import Console
 
@@ -266,7 +267,7 @@ def printing_steps(context: click.Context) -> Iterator[Callable[[GeneralizationS
         if console := context.meta.get(CONSOLE):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         elif context.meta.get(VERBOSITY, 0):
-            click.echo(line, err=True)
+            tell(line)
 
     yield print_step
 
@@ -307,7 +308,7 @@ def deliver_result(
 ) -> None:
     """Print or write a result in the requested format."""
     form = form_of(context, values, output)
-    deliver(rendered(result, page, form, to_terminal=output is None), output)
+    deliver(rendered(result, page, form, to_terminal=output is None), output, form=form)
 
 
 def _verdicts_only(page: Iterable[Block]) -> Iterable[Block]:
@@ -335,7 +336,7 @@ def warn_of_skipped(chosen: SelectedTables) -> None:
     """Warn of each table that was selected and can't be audited."""
     if chosen.spec and not is_quiet():
         for sentence in chosen.skipped:
-            click.echo(f"warning: {sentence}", err=True)
+            tell(f"warning: {sentence}")
 
 
 def _terminal(to_terminal: bool) -> dict[str, Any]:
@@ -351,28 +352,22 @@ def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def deliver(text: str, output: Path | None, summary: str = "") -> None:
-    """Print the text or write it to the file. A broken pipe doesn't affect the exit code."""
+def deliver(text: str, output: Path | None, summary: str = "", *, form: str = "human") -> None:
+    """Print the text or write it to the file. A broken pipe doesn't affect the exit code.
+
+    `form` is the format of the text, which is "human" if people read it.
+    """
     if output:
         from kanon_sql.results.writing import write_atomically
 
         write_atomically(output, f"{text}\n")
         report_written(output, summary)
         return
-    stdout: TextIO | None = sys.stdout
-    if stdout is None:
-        return
-    try:
-        click.echo(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise Failure(f"the result can't be printed: {error.strerror}.", ENGINE_FAILED) from None
+    with printing():
+        click.echo(for_stdout(text, form))
 
 
 def report_written(path: Path, summary: str = "") -> None:
     """Report on stderr which file or folder was written, with a short summary."""
     if not is_quiet() and (path.is_file() or path.is_dir()):
-        click.echo(f"{printable(str(path))} written{f': {summary}' if summary else ''}.", err=True)
+        tell(f"{printable(str(path))} written{f': {summary}' if summary else ''}.")

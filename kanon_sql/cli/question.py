@@ -28,7 +28,7 @@ from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.spec.other_tables import AGAINST, EARLIER, OTHER_TABLES, REFERENCE, OtherTableKind
 
 if TYPE_CHECKING:
-    from kanon_sql.plan.profile_plan import Identifying
+    from kanon_sql.profiling.profile_plan import Identifying
     from kanon_sql.spec.hierarchy import GeneralizationHierarchy
     from kanon_sql.spec.models.base import Model
     from kanon_sql.spec.published import PublishedSpec
@@ -248,7 +248,7 @@ def column_question(column: str, target: str, values: Mapping[str, Any]) -> Audi
 
 def identifying_question(spec: AuditSpec, values: Mapping[str, Any]) -> Identifying:
     """The measures on column sets. Raises `SpecError`, also for an unwritable scores file."""
-    from kanon_sql.plan.profile_plan import Identifying
+    from kanon_sql.profiling.profile_plan import Identifying
     from kanon_sql.profiling.profiler import scores_file
 
     scores = scores_file(

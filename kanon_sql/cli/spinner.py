@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Lock, Thread
 
-from rich.console import Console
+from rich.console import Console, OverflowMethod
 from rich.status import Status
 from rich.text import Text
 
@@ -20,7 +20,9 @@ PAUSE = 1.0
 @contextmanager
 def spinning(console: Console) -> Iterator[Watch]:
     """A progress callback that displays the current statement."""
-    with console.status("Opening the data") as status:
+    # Only the encodings of Unicode have Braille patterns.
+    kind = "dots" if console.encoding.startswith("utf") else "line"
+    with console.status("Opening the data", spinner=kind) as status:
         spinner = Spinner(console, status)
         following = Thread(target=spinner.follow, daemon=True)
         following.start()
@@ -37,6 +39,7 @@ class Spinner:
 
     def __init__(self, console: Console, status: Status) -> None:
         self._width = console.width - len("⠋ ")
+        self._is_unicode = console.encoding.startswith("utf")
         self._status = status
         self._running: tuple[str, Progress] = ("", lambda: "")
         self._drawing = Lock()
@@ -67,7 +70,8 @@ class Spinner:
 
     def _draw(self, question: str, done: str) -> None:
         line = Text(question)
-        line.truncate(max(self._width - len(done), 0), overflow="ellipsis")
+        overflow: OverflowMethod = "ellipsis" if self._is_unicode else "crop"
+        line.truncate(max(self._width - len(done), 0), overflow=overflow)
         with self._drawing:
             if not self._ended.is_set():
                 self._status.update(line.append(done))

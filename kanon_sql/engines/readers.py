@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Number
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import unquote
 
 from kanon_sql.errors import InputError, KanonError, printable
 from kanon_sql.files import Decimal, file_kind
+from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 
 
@@ -43,6 +48,10 @@ class TextOptions:
     """Marks of suppressed figures, which may stand among numbers with a decimal comma."""
 
 
+NO_HIVE = MappingProxyType({"hive_partitioning": "false"})
+"""The option that adds no column for a folder name like `year=2024`."""
+NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+"""The value in the name of a folder that stands for NULL."""
 GLOB_CHARACTERS = "*?["
 
 
@@ -141,15 +150,24 @@ def folder_of_files(folder: str) -> list[Path]:
     return files
 
 
+def folder_values(file: str) -> list[tuple[str, str]]:
+    """The columns that folder names give a value, with this value.
+
+    >>> folder_values("visits/year=2024/sex=F/1.parquet")
+    [('year', '2024'), ('sex', 'F')]
+    """
+    folders = file.replace("\\", "/").split("/")[:-1]
+    split = (folder.partition("=") for folder in folders)
+    return [(name, unquote(value)) for name, equals, value in split if equals]
+
+
 def folder_columns(files: Sequence[str]) -> list[str]:
     """The columns that DuckDB would infer from folder names like `year=2024`.
 
     >>> folder_columns(["visits/year=2024/sex=F/1.parquet", "visits/year=2025/sex=F/1.parquet"])
     ['year', 'sex']
     """
-    folders = (file.replace("\\", "/").split("/")[:-1] for file in files)
-    names = (folder.partition("=") for path in folders for folder in path)
-    return list(dict.fromkeys(name for name, equals, _ in names if equals))
+    return list(dict.fromkeys(name for file in files for name, _ in folder_values(file)))
 
 
 def without_partitions(file: str, pattern: str = "") -> str:
@@ -198,22 +216,94 @@ def require_each_once(files: Iterable[str], pattern: str) -> None:
             )
 
 
-def no_hive_columns(files: Sequence[str]) -> dict[str, str]:
-    """Options that disable hive partitioning, where folder names would add columns."""
-    return {"hive_partitioning": "false"} if folder_columns(files) else {}
+ValuesByFile = Callable[[Sequence[str]], Iterable[Sequence[Any]]]
+"""For each file, its path and three values of each column: the least, the greatest, and how many
+are NULL."""
 
 
-def hive_columns(files: Sequence[str], own: Sequence[str]) -> dict[str, str]:
+def values_by_file(
+    reader: str, files: Sequence[str], options: Mapping[str, str], run: Run, columns: Sequence[str]
+) -> Iterable[Sequence[Any]]:
+    """`ValuesByFile` of a reader of DuckDB."""
+    by_file = {**options, **NO_HIVE, "filename": "'kanon_file'"}
+    source = call(reader, path_list(files), by_file)
+    return run(render("values_by_file", source=source, columns=columns))
+
+
+def hive_columns(
+    files: Sequence[str], own: Sequence[str], values: ValuesByFile, *, constant: bool = True
+) -> dict[str, str]:
     """Options that add folder names as columns, or ignore them where the files have all of these.
 
-    Raises `InputError` where only some of them are columns of the files.
+    With `constant`, folder names that all files share are added too. Raises `InputError` where a
+    reader would leave out folder names or take them for a column of the files, unless their values
+    are those of the files.
     """
     folders = folder_columns(files)
-    if folders and {folder.casefold() for folder in folders} <= {name.casefold() for name in own}:
-        return no_hive_columns(files)
+    if not folders:
+        return {}
+    if {folder.casefold() for folder in folders} <= {name.casefold() for name in own}:
+        require_values_of_folders(files, own, values)
+        return dict(NO_HIVE)
     require_no_folder_instead(files[0], folders, own)
+    if not constant and len({tuple(folder_values(file)) for file in files}) == 1:
+        return dict(NO_HIVE)
+    require_same_folders(files)
     # Keep folder names as text: year=02 and year=2 differ.
-    return {"hive_types_autocast": "false"} if folders else {}
+    return {"hive_types_autocast": "false"}
+
+
+def require_values_of_folders(
+    files: Sequence[str], own: Sequence[str], values: ValuesByFile
+) -> None:
+    """Reject a file with another value in a column than a folder above it has in its name, and two
+    spellings of a value, as 02 and 2 of a number."""
+    folders = {folder.casefold() for folder in folder_columns(files)}
+    columns = [name for name in own if name.casefold() in folders]
+    by_path = {os.path.normpath(file): file for file in files}
+    spellings: dict[tuple[str, str], str] = {}
+    for path, *cells in values(columns):
+        file = by_path[os.path.normpath(path)]
+        for name, text in folder_values(file):
+            [place] = (
+                n for n, column in enumerate(columns) if column.casefold() == name.casefold()
+            )
+            least, greatest, nulls = cells[3 * place : 3 * place + 3]
+            spelling = spellings.setdefault((columns[place], str(least)), text)
+            if spelling != text or not is_value_of_folder(text, least, greatest, nulls):
+                raise InputError(
+                    f'{file} has a column "{columns[place]}", and a folder above it gives that '
+                    "column another value, which other readers would read in its place. Rename the "
+                    "folder or the column."
+                )
+
+
+def is_value_of_folder(folder: str, least: Any, greatest: Any, nulls: int) -> bool:
+    """Whether a column has no other value than the one in the name of a folder.
+
+    >>> is_value_of_folder("02", 2, 2, 0), is_value_of_folder("02", "2", "2", 0)
+    (True, False)
+    """
+    if least is None:
+        return folder == NULL_FOLDER
+    if nulls or least != greatest:
+        return False
+    if isinstance(least, Number):
+        with suppress(ValueError):
+            return Fraction(folder) == Fraction(str(least))
+    return folder == str(least)
+
+
+def require_same_folders(files: Sequence[str]) -> None:
+    """Reject files in folders of different names, or of one name twice, which DuckDB ignores."""
+    first = [name for name, _ in folder_values(files[0])]
+    for file in files:
+        names = [name for name, _ in folder_values(file)]
+        if names != first or len({name.casefold() for name in names}) < len(names):
+            raise InputError(
+                f"{file}: each file must lie in folders that give the same columns a value, each "
+                f"one once, as year=2024 does; {files[0]} and this one don't. Name them apart."
+            )
 
 
 def require_no_folder_instead(table: str, folders: Sequence[str], own: Sequence[str]) -> None:

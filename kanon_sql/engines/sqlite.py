@@ -78,7 +78,7 @@ class SQLite(DBAPI):
             absolute = Path("/", file)
             hint = f" Did you mean sqlite:{absolute}?" if absolute.is_file() else ""
             raise InputError(f"there is no file {file} to connect to.{hint}")
-        if not is_sqlite(str(file)):
+        if file.stat().st_size and not is_sqlite(str(file)):
             raise InputError(
                 f"{file} is not a SQLite database, or is encrypted, or may not be read."
             )

@@ -26,7 +26,8 @@ from kanon_sql.spec.models.cells import (
 )
 from kanon_sql.spec.published import PublishedSpec
 from kanon_sql.spec.spec import SHOWN, TableSpec
-from kanon_sql.sql.macros import render, render_known
+from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.macros import macro_names, render, render_known
 from kanon_sql.sql.quoting import generated_or_quoted, identifier, literal
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row, Table, family
@@ -35,6 +36,13 @@ MOST_DIGITS = 10**36
 """The largest product that a decimal of 38 digits holds, with room for a sum."""
 MOST_NARROW = 10**17
 """The largest sum that a decimal of 18 digits holds, with room."""
+MOST_UNITS = 9 * 10**18
+"""The largest product that a whole number of 64 bits holds."""
+MOST_UNITS_OF_FLOATS = 10**15
+"""The largest number whose digits a float holds, whichever they are."""
+UNKNOWN = 99
+"""More decimals than any type has."""
+FLOATS = ("DOUBLE", "FLOAT", "REAL")
 
 
 class CellCheck(NamedTuple):
@@ -168,18 +176,27 @@ MOST_LARGEST = 1_000
 
 
 class Exactness(NamedTuple):
-    """In which types the figures and weights are added; None is a float."""
+    """In which types the figures and weights are added, by their decimals; None is a float."""
 
     digits: int | None = None
     typed: bool = False
     """Whether the column itself is a whole number or a decimal."""
-    weight_digits: int | None = 0
+    weight_digits: int = 0
     narrow: bool = False
     """Whether 18 digits hold the sum of all figures."""
 
     @property
     def is_exact(self) -> bool:
-        return self.digits is not None and self.weight_digits is not None
+        return self.digits is not None
+
+    @property
+    def decimals(self) -> int | None:
+        """The decimals of a figure times its weight."""
+        return None if self.digits is None else self.digits + self.weight_digits
+
+
+FLOATING = Exactness(None)
+"""Figures that are added as floats."""
 
 
 class CellTable(TableSpec):
@@ -305,37 +322,51 @@ def exactness(question: CellQuestion, facts: Row) -> Exactness:
     value, table = question.value, question.bound.table
     if value is None:
         return Exactness(0)
-    digits = scale = _scale(value.type)
-    if scale is None:
-        is_whole = not facts["kanon_not_whole"]
-        digits = 0 if is_whole else 6 if not facts["kanon_not_decimal"] else None
-    if digits and table.dialect == "sqlite":  # which has no decimals
-        digits = None
-    weight_digits: int | None = 0
+    digits, weight_digits = decimals_of(value, facts, "kanon_decimals", "kanon_largest"), 0
     highest = 1.0
-    if question.bound.weight is not None:
-        weight_digits = None if facts["kanon_weights_not_whole"] else 0
+    if weight := question.bound.weight:
+        weight_digits = decimals_of(weight, facts, "kanon_weight_decimals", "kanon_highest_weight")
         highest = float(facts["kanon_highest_weight"] or 1)
-    size = float(facts["kanon_size"] or 0)
-    factors = [_factor(model) for model, _ in question.checks]
-    if digits is not None and size * highest * 10**digits * max(factors, default=1) > MOST_DIGITS:
-        digits = None
-    narrow = digits is not None and size * 10**digits < MOST_NARROW
-    narrow = narrow and question.bound.weight is None and table.embedded
-    return Exactness(digits, scale is not None, weight_digits, narrow)
+    decimals, kept = digits + weight_digits, TRAITS[table.dialect].decimals
+    units = max(float(facts["kanon_size"] or 0) * highest, 1.0) * 10**decimals
+    largest = units * max((_factor(model) for model, _ in question.checks), default=1)
+    fits = largest <= MOST_DIGITS
+    if table.dialect == "sqlite":  # whose whole numbers have 64 bits, and whose other ones have 53
+        fits = largest <= MOST_UNITS and (not decimals or units <= MOST_UNITS_OF_FLOATS)
+    if not fits or decimals > kept:
+        return FLOATING
+    narrow = units < MOST_NARROW and weight is None and table.embedded
+    return Exactness(digits, _scale(value.type) is not None, weight_digits, narrow)
 
 
 def typed_exactness(question: CellQuestion) -> Exactness:
     """The types as known from the columns alone; figures of an inexact type count as decimals."""
-    if question.value is None:
+    value, weight = question.value, question.bound.weight
+    if value is None:
         return Exactness(0)
-    scale = _scale(question.value.type)
-    return Exactness(6) if scale is None else Exactness(scale, typed=True)
+    scale = _scale(value.type)
+    weight_digits = 0 if weight is None else _scale(weight.type)
+    if weight_digits is None:
+        return FLOATING
+    return Exactness(6) if scale is None else Exactness(scale, True, weight_digits)
+
+
+def decimals_of(column: BoundColumn, facts: Row, decimals: str, largest: str) -> int:
+    """How many decimals a column's figures have, by their type or else by the facts; more than any
+    type has where floats don't tell."""
+    scale = _scale(column.type)
+    if scale is not None:
+        return scale
+    digits = int(facts[decimals] or 0)
+    tells = not column.type.startswith(FLOATS) or (
+        float(facts[largest] or 0) * 10**digits <= MOST_UNITS_OF_FLOATS
+    )
+    return digits if tells else UNKNOWN
 
 
 def _scale(type: str) -> int | None:
     """The number of decimals of an exact type; None for floats and text."""
-    if family(type) != "number" or type.startswith(("DOUBLE", "FLOAT", "REAL")):
+    if family(type) != "number" or type.startswith(FLOATS):
         return None
     if type.startswith(("DECIMAL", "NUMERIC")):
         digits = type.partition("(")[2].rstrip(")").split(",")
@@ -481,8 +512,8 @@ class CellStatements(ABC):
         """The SQL of `differences`."""
 
     def _rules(self) -> list[dict[str, Any]]:
-        """The predicate of each rule for single cells, if it gates, and its figure for the
-        worst."""
+        """The predicate and the shortfall of each rule for single cells, if it gates, and its
+        figure for the worst."""
         rules = []
         for number, check in enumerate(self.question.checks, start=1):
             model = check.model
@@ -496,7 +527,16 @@ class CellStatements(ABC):
             if model.needs_value:
                 worst = "max" if model.worst == "greatest" else "min"
                 measured = f"{worst}({render_known(model.name(), **parameters)})"
-            rules.append({"number": number, "violated": violated, "measured": measured})
+            macro = f"{model.name()}_shortfall"
+            is_measured = check.gates and macro in macro_names()
+            rules.append(
+                {
+                    "number": number,
+                    "violated": violated,
+                    "measured": measured,
+                    "shortfall": render_known(macro, **parameters) if is_measured else None,
+                }
+            )
         return rules
 
     def _violated(self) -> list[str]:
@@ -577,7 +617,10 @@ class RecordCells(CellStatements):
 
     def _violating(self, violated: Sequence[str], first: int | None = SHOWN) -> str:
         cells, predicate = self._sums(), " or ".join(violated)
-        return render("sensitive_cells", violated=predicate, first=first, cells=cells)
+        units = self.exact.decimals if self.question.bound.table.dialect == "sqlite" else 0
+        return render(
+            "sensitive_cells", violated=predicate, first=first, cells=cells, units=units or 0
+        )
 
     def missing(self, row: Row, groupings: Sequence[Row]) -> dict[bool, int]:
         empty = self._empty_by_grouping(row)
@@ -712,14 +755,17 @@ class RecordCells(CellStatements):
         exact, value, weight = self.exact, self.question.value, self.question.bound.weight
         if value is None:
             return None, None
-        digits = exact.digits if exact.is_exact else None
-        typed = exact.typed and digits is not None
-        narrow = exact.narrow
-        figure = render("typed_figure", column=value, digits=digits, typed=typed, narrow=narrow)
+
+        def figure(digits: int | None) -> str:
+            typed, narrow = exact.typed and exact.is_exact, exact.narrow
+            return render("typed_figure", column=value, digits=digits, typed=typed, narrow=narrow)
+
         if weight is None:
-            return figure, None
-        factor = render("typed_figure", column=weight, digits=None if digits is None else 0)
-        return figure, f"{figure} * {factor}"
+            return figure(exact.digits), None
+        digits = exact.weight_digits if exact.is_exact else None
+        typed = exact.is_exact and _scale(weight.type) is not None
+        factor = render("typed_figure", column=weight, digits=digits, typed=typed)
+        return figure(exact.decimals), f"{figure(exact.digits)} * {factor}"
 
 
 def _counts(question: CellQuestion, groupings: Sequence[Grouping]) -> dict[str, Any]:

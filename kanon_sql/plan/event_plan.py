@@ -204,6 +204,7 @@ class _Statements:
                 sample=model.sample,
                 seed=model.seed,
                 qi=len(self.bound.quasi_identifiers),
+                rereads=self.bound.table.rereads,
             ),
             KnownEvents,
             only=""

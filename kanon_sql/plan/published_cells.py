@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, Literal, Self
 
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import InputError, SpecError
 from kanon_sql.plan.cells import (
+    FLOATING,
+    MOST_DIGITS,
+    UNKNOWN,
     CellListing,
     CellQuestion,
     CellStatements,
     Dimension,
     Exactness,
     RecordCells,
+    decimals_of,
+    exactness,
     node_name,
     typed_exactness,
 )
 from kanon_sql.plan.question import BoundColumn, same_name
 from kanon_sql.plan.resolve import column_named
 from kanon_sql.plan.steps import records
+from kanon_sql.spec.published import PublishedSpec
 from kanon_sql.spec.spec import SHOWN
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
@@ -50,6 +56,9 @@ class CellRelation:
     low: Decimal | None
     """The lowest value that any figure can have, which everyone knows."""
     high: Decimal | None
+    totals: str | None = "true"
+    """What totals are. Where nobody says, None, they are true, unless each is the sum of what is
+    shown."""
     doubtful: bool = False
     """Whether a row may be an undeclared total: a cell in no equation then stays undecided."""
 
@@ -130,6 +139,34 @@ class PublishedCells(CellStatements):
     count: BoundColumn | None
     flags: Mapping[str, BoundColumn]
     dimensions: tuple[PublishedDimension, ...]
+    decimals: int | None = 6
+    """In how many decimals totals are added up; None for floats."""
+
+    def with_exactness(self, facts: Row) -> Self:
+        """Raises `InputError` for figures that are too long to be added exactly."""
+        spec = self.question.spec
+        limits = [*spec.value_bounds, *(end for mark in spec.suppressed for end in mark[1:])]
+        known = [limit for limit in limits if limit is not None]
+        decimals = decimals_of(self.value, facts, "kanon_decimals", "kanon_largest")
+        if decimals == UNKNOWN:
+            return replace(self, exact=FLOATING, decimals=None)
+        if spec.is_magnitude:
+            decimals = max([decimals, *(-int(limit.as_tuple().exponent) for limit in known)])
+        else:
+            decimals = 0
+        highest = max(map(abs, known), default=Decimal(0)) * int(facts["kanon_records"])
+        size = Decimal(facts["kanon_size"] or 0) + highest
+        if size * 10**decimals > MOST_DIGITS:
+            raise InputError(
+                f"{self.question.bound.table.name}: the figures of {self.value.name} have "
+                f"{size.adjusted() + 1} digits when added, and {decimals} decimals; up to "
+                f"{len(str(MOST_DIGITS)) - 1} together are added exactly. Publish them rounded, or "
+                "in a larger unit."
+            )
+        # Where there are no decimals, they would be so many of their smallest unit.
+        is_exact = not decimals or self.question.bound.table.dialect != "sqlite"
+        exact = exactness(self.question, {**facts, "kanon_decimals": decimals})
+        return replace(self, exact=exact if is_exact else FLOATING, decimals=decimals)
 
     @property
     def relation(self) -> str:
@@ -196,6 +233,9 @@ class PublishedCells(CellStatements):
         return self._step("repeated_cells", "Which cells of {} have more than one row?", sql)
 
     def rules(self) -> Statement:
+        base = (self.question.spec.declared_totals or "").partition("rounded:")[2]
+        exact = self.exact.is_exact
+        off_the_grid = render("off_the_grid", step=base, exact=exact) if base else None
         sql = render(
             "published_rules",
             sets=self.sets(),
@@ -203,6 +243,7 @@ class PublishedCells(CellStatements):
             rules=[rule for rule in self._rules() if rule["violated"]],
             nodes=list(self._nodes()),
             contributors=self.counts,
+            unrounded=off_the_grid,
         )
         description = "How many contributors do the cells of {} show?"
         return self._step("cells", description, sql, *self._rule_models())
@@ -247,9 +288,11 @@ class PublishedCells(CellStatements):
         exact, arguments = self.exact, dict[str, Any]()
         figure = render("typed_figure", column=self.value, digits=exact.digits, typed=exact.typed)
         if self.counts:
-            count = render("typed_figure", column=self.count) if self.count else figure
-            arguments["contributors"] = count
-        if ranges:
+            arguments["contributors"] = render(
+                "typed_figure", column=self.count or self.value, digits=0
+            )
+        if ranges:  # the figures are added up elsewhere, as they are written
+            figure = render("written_figure", column=self.value)
             arguments |= {"low": self._bounds("low"), "high": self._bounds("high")}
         return render(
             "sets_of_published",
@@ -270,7 +313,7 @@ class PublishedCells(CellStatements):
             declared: Decimal | None = getattr(mark, end)
             ends = [figure for figure in (declared, limit) if figure is not None]
             if ends:
-                bound = max(ends) if end == "low" else min(ends)
+                bound = inwards(max(ends) if end == "low" else min(ends), end, spec)
                 branches.append(f"    when {_is_mark(self.value, mark.text)} then {bound:f}")
         return "\n".join(["case", *branches, "end"]) if branches else "cast(null as double)"
 
@@ -407,6 +450,15 @@ class PublishedCells(CellStatements):
         )
 
 
+def inwards(
+    bound: Decimal | None, end: Literal["low", "high"], spec: PublishedSpec
+) -> Decimal | None:
+    """A lower or upper bound of a figure; of a count, the whole number inside it."""
+    if bound is None or spec.is_magnitude:
+        return bound
+    return bound.to_integral_value(ROUND_CEILING if end == "low" else ROUND_FLOOR)
+
+
 def _equal(values: Mapping[str, str]) -> str:
     return " and ".join(f"{name} = {value}" for name, value in values.items())
 
@@ -429,7 +481,8 @@ def statements_on(question: CellQuestion) -> CellStatements:
 
 
 def published_cells(question: CellQuestion) -> PublishedCells:
-    """Resolve how a published table is read, its figures as decimals. Raises `SpecError`."""
+    """Resolve how a published table is read, its counts as whole numbers, other figures as floats.
+    Raises `SpecError`."""
     spec, table = question.spec, question.bound.table
     assert question.value is not None
     count = None
@@ -445,7 +498,8 @@ def published_cells(question: CellQuestion) -> PublishedCells:
         _published(question, dimension, flags.get(dimension.raw.name))
         for dimension in question.dimensions
     )
-    return PublishedCells(question, Exactness(6), question.value, count, flags, dimensions)
+    exact = FLOATING if spec.is_magnitude else Exactness(0)
+    return PublishedCells(question, exact, question.value, count, flags, dimensions)
 
 
 def _published(

@@ -12,6 +12,7 @@ from dataclasses import replace
 from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
 from kanon_sql.plan.join_columns import can_be_equal
 from kanon_sql.plan.levels import ColumnLevels, rows_of
+from kanon_sql.plan.named_columns import refuse_merging
 from kanon_sql.plan.question import (
     AtLevel,
     BoundCheck,
@@ -32,7 +33,6 @@ from kanon_sql.spec.models.events import EventModel, KmAnonymity, KnownEvents
 from kanon_sql.spec.models.sizes import KAnonymity, KMap
 from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.spec.spec import TableSpec
-from kanon_sql.sql.conditions import Condition, condition
 from kanon_sql.sql.tables import Column, Table, family, find
 
 _DEFAULT_MODELS = tuple(
@@ -196,7 +196,7 @@ def _with_sensitive_column(
     if not isinstance(model, TCloseness):
         return BoundCheck(complete, requested=True, column=column)
     has_order = kind in ("number", "text", "time", "boolean", "nothing", "")
-    has_order = has_order or column.type == "TIME"
+    has_order = has_order or column.type in ("TIME", "TIME_NS")
     if model.distance == "ordered" and model.order is None and not has_order:
         raise SpecError(
             f't_closeness: "{name}" is {column.type}, which has no order of its own. List its '
@@ -243,11 +243,6 @@ def _other_table_name(kind: OtherTableKind, model: Model, names: Sequence[str]) 
     )
 
 
-def sensitive_of(model: Model) -> str | None:
-    """The sensitive attribute that a model names, or None."""
-    return model.sensitive if isinstance(model, SensitiveModel | ComposedLDiversity) else None
-
-
 def require_scipy(model: str) -> None:
     """Raise `SpecError` with the install command if SciPy, which the model needs, is missing."""
     try:
@@ -259,19 +254,6 @@ def require_scipy(model: str) -> None:
 def located_column(name: str, table: Table, location: Location) -> Column:
     with located(*location):
         return find(name, table)
-
-
-def refuse_missing_in_other(name: str, table: Table, location: Location, *remedies: str) -> None:
-    """Raise `SpecError` if another table lacks a column named like one of the audited table, with
-    the `remedies` to suggest."""
-    with located(*location):
-        try:
-            find(name, table)
-        except SpecError as error:
-            raise SpecError(
-                f"{error.marked} If it is called otherwise there, say how: "
-                f"{', or '.join(remedies)}."
-            ) from None
 
 
 def column_named(
@@ -287,22 +269,27 @@ def column_named(
     return bound_column(column, alias)
 
 
+TRUTH_VALUES = {"true", "false"}
+"""Names that SQLite drops from the columns of a subquery: above it, "true" is the text 'true'."""
+
+
 def bound_column(column: Column, alias: str | None = None) -> BoundColumn:
-    return BoundColumn(column.name, column.type, alias or column.name)
-
-
-def refuse_merging(column: Column, table: Table) -> None:
-    """Raise `SpecError` for a column on which the database merges distinct values."""
-    if column.unusable_because is not None:
-        raise SpecError(f'column "{column.name}" of {table.name} {column.unusable_because}')
+    """The column under an alias: by default its name, unless that is a truth value."""
+    is_truth_value = column.name.casefold() in TRUTH_VALUES
+    own = f"kanon_is_{column.name.casefold()}" if is_truth_value else column.name
+    return BoundColumn(column.name, column.type, alias or own)
 
 
 def refuse_two_roles(roles: Sequence[tuple[BoundColumn | Column, str]]) -> None:
     role_by_column: dict[str, str] = {}
-    for column, role in roles:
-        first_role = role_by_column.setdefault(column.name, role)
-        if first_role != role:
-            raise SpecError(f'column "{column.name}" is both {first_role} and {role}; choose one.')
+    with Faults() as faults:
+        for column, role in roles:
+            first_role = role_by_column.setdefault(column.name, role)
+            with faults.collected():
+                if first_role != role:
+                    raise SpecError(
+                        f'column "{column.name}" is both {first_role} and {role}; choose one.'
+                    )
     names = [column.name for column, _ in roles]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
@@ -334,45 +321,14 @@ def refuse_uncomparable(column: BoundColumn, table: Table) -> None:
         )
 
 
-def bound_condition(text: str | None, table: Table, location: Location) -> Condition | None:
-    """Compile a record filter. Raises `SpecError` if it is invalid."""
-    if text is None:
-        return None
-    with located(*location):
-        types = {column.name: column.type for column in table.columns}
-        compiled = condition(text, table.name, types, table.dialect, doubted=table.are_doubted)
-        for name in compiled.columns:
-            refuse_merging(find(name, table), table)
-    return compiled
-
-
-def levels_of(
-    prefix: str,
-    levels: Mapping[str, int],
-    columns: Sequence[BoundColumn],
-    subject: str = "Quasi-identifiers",
-) -> dict[str, int]:
+def levels_of(levels: Mapping[str, int], columns: Sequence[BoundColumn]) -> dict[str, int]:
     """Requested levels above the raw value, by quasi-identifier."""
     names = [column.name for column in columns]
-    for name in levels:
-        if not any(same_name(name, other) for other in names):
-            raise SpecError(
-                f'{prefix}"{name}" is no quasi-identifier, and has no levels. '
-                f"{subject}: {', '.join(names)}.{did_you_mean(name, names)}"
-            )
     requested = {
         column: next((level for name, level in levels.items() if same_name(name, column)), 0)
         for column in names
     }
     return {name: level for name, level in requested.items() if level}
-
-
-def distinct_names(*names: str | None) -> list[str]:
-    name_by_folded: dict[str, str] = {}
-    for name in names:
-        if name is not None:
-            name_by_folded.setdefault(name.casefold(), name)
-    return list(name_by_folded.values())
 
 
 def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 
-from kanon_sql.errors import Faults, SpecError, did_you_mean, located, no_first_records, option
+from kanon_sql.errors import SpecError, located, no_first_records
+from kanon_sql.plan.named_columns import (
+    NamedColumn,
+    bound_condition,
+    quasi_identifier_names,
+    refuse_unknown,
+    renamed_columns,
+    sensitive_names,
+)
 from kanon_sql.plan.question import BoundColumn, OtherTable, OtherTableKey, Roles, same_name
 from kanon_sql.plan.resolve import (
     bound_checks,
-    bound_condition,
     column_named,
-    distinct_names,
     levels_of,
     located_column,
-    refuse_missing_in_other,
     refuse_two_roles,
     refuse_uncomparable,
-    sensitive_of,
 )
-from kanon_sql.spec.hierarchy_table import read_hierarchy
 from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.spec.question_parts import EarlierReleaseSpec, OtherTableSpec, ReferenceSpec
-from kanon_sql.spec.spec import TableSpec
-from kanon_sql.sql.conditions import columns_of
-from kanon_sql.sql.tables import Table, find
+from kanon_sql.spec.spec import ROLES, TableSpec
+from kanon_sql.sql.tables import Column, Table, find
 
 
 def resolve_other(
@@ -43,22 +44,14 @@ def resolve_other(
     sensitive attributes. Raises `SpecError` with its location in the spec.
     """
     location = (kind.key, name)
-    if kind is EARLIER and entity is None:
-        with located(*location):
-            raise SpecError(
-                f"{kind.called(name)}: to compare with an earlier release, name the column that "
-                f"identifies a person: {option('entity', 'person')}."
-            )
     linked = [] if kind is REFERENCE or entity is None else [*sensitive, entity]
-    with located(*location, "columns") if kind is EARLIER else nullcontext():
-        renamed = _renamed(kind.called(name), spec, quasi_identifiers, linked)
+    names, linked_names = ([column.name for column in c] for c in (quasi_identifiers, linked))
+    renamed = renamed_columns(kind, name, spec.columns, names, linked_names)
     shown, columns = _quasi_identifiers(kind, name, spec, table, quasi_identifiers, renamed)
     for column in shown if kind is REFERENCE else ():
         refuse_uncomparable(column, table)
     person = spec.entity or (renamed.get(entity.name, entity.name) if linked and entity else None)
     weight = spec.weight if isinstance(spec, ReferenceSpec) else None
-    with located(*location, "levels"):
-        levels = levels_of(f"{kind.called(name)}: ", spec.levels, quasi_identifiers)
     resolved = OtherTable(
         kind=kind,
         name=name,
@@ -72,7 +65,7 @@ def resolve_other(
         weight=column_named(weight, table, (*location, "weight")) if weight else None,
         sensitive=dict(_sensitive(table, renamed, sensitive if linked else ())),
         where=bound_condition(spec.where, table, (*location, "where")),
-        levels=levels,
+        levels=levels_of(spec.levels, quasi_identifiers),
     )
     if kind is EARLIER:
         with located(*location):
@@ -80,35 +73,6 @@ def resolve_other(
     with located(*location, "levels"):
         _refuse_levels(resolved)
     return resolved
-
-
-def _renamed(
-    subject: str,
-    spec: OtherTableSpec,
-    quasi_identifiers: Sequence[BoundColumn],
-    linked: Sequence[BoundColumn],
-) -> dict[str, str]:
-    """The other table's column names, by the audited table's: quasi-identifiers and the columns
-    that link people."""
-    names = [column.name for column in (*quasi_identifiers, *linked)]
-    if linked:
-        description = "no quasi-identifier, no sensitive attribute and not the entity"
-        listed = f"These are {', '.join(names)}."
-    else:
-        description = "no quasi-identifier"
-        listed = f"Quasi-identifiers: {', '.join(sorted(names))}."
-    renamed: dict[str, str] = {}
-    for name, other_name in spec.columns.items():
-        matches = [other for other in names if other == name] or [
-            other for other in names if same_name(other, name)
-        ]
-        if len(matches) != 1:
-            raise SpecError(
-                f'{subject}: "{name}" is {description}, and needs no other name there. {listed}'
-                f"{did_you_mean(name, names)}"
-            )
-        renamed[matches[0]] = other_name
-    return renamed
 
 
 def _quasi_identifiers(
@@ -138,12 +102,6 @@ def _quasi_identifiers(
             for column in shown
             if same_name(column.name, name)
         }
-    for audited_name in [name for name in other_names if name not in renamed]:
-        remedies = [option(f"{kind.key}.columns", {audited_name: "…"})]
-        if kind is EARLIER:
-            list_option = option(f"{kind.key}.quasi_identifiers")
-            remedies.append(f"name what it published instead: {list_option}")
-        refuse_missing_in_other(audited_name, table, location, *remedies)
     key = "columns" if kind is REFERENCE else "quasi_identifiers"
     shown = [
         column_named(
@@ -201,46 +159,22 @@ def _refuse_levels(other: OtherTable) -> None:
             )
 
 
-def other_column_names(table_spec: TableSpec, spec: OtherTableSpec, dialect: str) -> list[str]:
-    """Column names of an unopened reference or earlier release, as far as the spec names them.
-
-    An earlier release is assumed to have the table's sensitive attributes.
-    """
-    renamed = {name.casefold(): named for name, named in spec.columns.items()}
-    names: list[str | None] = list(table_spec.quasi_identifiers)
-    weight = None
-    if isinstance(spec, ReferenceSpec):
-        weight = spec.weight
-    else:
-        names = [
-            *(spec.quasi_identifiers or names),
-            *table_spec.sensitive,
-            *(sensitive_of(check) for check in table_spec.checks),
-            None if spec.entity else table_spec.entity,
-        ]
-    return distinct_names(
-        *(renamed.get(name.casefold(), name) for name in names if name),
-        spec.entity,
-        weight,
-        *columns_of(spec.where, dialect),
-    )
-
-
 def resolve(
     spec: TableSpec,
     table: Table,
     others: Mapping[OtherTableKey, Table],
     *,
     is_open: bool = False,
+    further: Sequence[NamedColumn] = (),
 ) -> Roles:
     """Resolve every column that `spec` names, and assign it its role. `others` are the references
-    and earlier releases.
+    and earlier releases, `further` are columns that are named beside the spec.
 
     `is_open`: the caller wants to find the quasi-identifiers, so none need be named. Raises
-    `SpecError` with its location in the spec.
+    `SpecError` with its location in the spec, for all unknown columns together.
     """
     _refuse_undecided(spec, table)
-    _refuse_unknown(spec, table)
+    refuse_unknown(spec, table, others, further)
     may_lack_columns = is_open and not spec.quasi_identifiers
     may_lack_columns = may_lack_columns or bool(spec.events and not spec.quasi_identifiers)
     quasi_identifiers = () if may_lack_columns else tuple(_raw_quasi_identifiers(spec, table))
@@ -269,14 +203,17 @@ def resolve(
         column_named(spec.entity, table, ("entity",), alias="kanon_entity") if spec.entity else None
     )
     weight = column_named(spec.weight, table, ("weight",)) if spec.weight else None
+    columns_by_role: dict[str, Sequence[BoundColumn | Column]] = {
+        "quasi_identifiers": quasi_identifiers,
+        "events": events,
+        "sensitive": sensitive,
+        "identifiers": identifiers,
+        "insensitive": insensitive,
+        "entity": (entity,) if entity else (),
+        "weight": (weight,) if weight else (),
+    }
     refuse_two_roles(
-        [(column, "a quasi-identifier") for column in quasi_identifiers]
-        + [(column, "part of an event") for column in events]
-        + [(column, "sensitive") for column in sensitive]
-        + [(column, "an identifier") for column in identifiers]
-        + [(column, "insensitive") for column in insensitive]
-        + ([(entity, "the entity")] if entity else [])
-        + ([(weight, "the weight")] if weight else [])
+        [(column, ROLES[key]) for key, columns in columns_by_role.items() for column in columns]
     )
     for column in (*quasi_identifiers, *events, *sensitive, *([entity] if entity else [])):
         refuse_uncomparable(column, table)
@@ -308,12 +245,7 @@ def resolve(
         where=bound_condition(spec.where, table, ("where",)),
         others=resolved,
         checks=tuple(bound_checks(spec, table, sensitive, resolved)),
-        levels=levels_of(
-            "",
-            spec.levels,
-            (*quasi_identifiers, *events),
-            "Columns with levels" if events else "Quasi-identifiers",
-        ),
+        levels=levels_of(spec.levels, (*quasi_identifiers, *events)),
     )
 
 
@@ -331,83 +263,16 @@ def _refuse_undecided(spec: TableSpec, table: Table) -> None:
             )
 
 
-def _refuse_unknown(spec: TableSpec, table: Table) -> None:
-    """Raise `SpecError` for every name that is no column of the table, and then for every hierarchy
-    file that can't be read."""
-    named: list[tuple[str, tuple[str | int, ...]]] = [
-        (name, (key, name))
-        for key in ("quasi_identifiers", "sensitive", "identifiers", "insensitive")
-        for name in getattr(spec, key)
-        if name != "*"
-    ]
-    named += [(name, (key,)) for key in ("entity", "weight") if (name := getattr(spec, key))]
-    named += [
-        (name, ("checks", place))
-        for place, model in enumerate(spec.checks)
-        if (name := sensitive_of(model)) and name not in spec.sensitive
-    ]
-    with Faults() as faults:
-        for name, location in named:
-            with faults.collected():
-                located_column(name, table, location)
-        for name, settings in spec.quasi_identifiers.items() if faults else ():
-            with faults.collected(), located("quasi_identifiers", name):
-                if isinstance(settings.hierarchy, str) and settings.source is None:
-                    read_hierarchy(settings.hierarchy)
-
-
-def named_columns(spec: TableSpec, dialect: str) -> list[str]:
-    """The columns a spec names, in its spelling.
-
-    Raises `SpecError` for a wildcard, which only an open table can expand.
-    """
-    if "*" in spec.quasi_identifiers:
-        raise SpecError(
-            "quasi_identifiers: '*' is every column of a table that nobody has opened. Name them, "
-            "or connect to the database."
-        )
-    of_checks = [sensitive_of(check) for check in spec.checks]
-    return distinct_names(
-        *spec.quasi_identifiers,
-        *spec.events,
-        *spec.sensitive,
-        *of_checks,
-        *spec.identifiers,
-        *spec.insensitive,
-        spec.entity,
-        spec.weight,
-        *columns_of(spec.where, dialect),
-    )
-
-
 def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
-    """The sensitive attributes, including those only a check names."""
-    declared = [find(name, table).name for name in spec.sensitive]
-    named: dict[str, None] = {}
-    for place, model in enumerate(spec.checks):
-        sensitive = sensitive_of(model)
-        if sensitive is not None:
-            with located("checks", place):
-                named[find(sensitive, table).name] = None
-    return [*declared, *(name for name in named if name not in declared)]
+    """The sensitive attributes in the table's spelling; one that only checks name stands once."""
+    names = [find(name, table).name for name in sensitive_names(spec)]
+    declared, of_checks = names[: len(spec.sensitive)], names[len(spec.sensitive) :]
+    return [*declared, *dict.fromkeys(name for name in of_checks if name not in declared)]
 
 
 def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
     """The quasi-identifiers at raw values."""
-    names = list(spec.quasi_identifiers)
-    if "*" in names and "*" not in table.column_names:
-        for name in names:
-            if name != "*":
-                column_named(name, table, ("quasi_identifiers", name))
-        with_role = [
-            *_sensitive_names(spec, table),
-            *spec.events,
-            *spec.identifiers,
-            *spec.insensitive,
-            *(name for name in (spec.entity, spec.weight) if name),
-        ]
-        assigned = {find(name, table).name for name in with_role}
-        names = [name for name in table.column_names if name not in assigned]
+    names = quasi_identifier_names(spec, table)
     if not names:
         raise SpecError(
             f"no quasi-identifiers of {table.name} are named: which columns may someone know of "
@@ -421,7 +286,7 @@ def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColum
 def _with_safe_alias(column: BoundColumn, role: str, place: int) -> BoundColumn:
     """The column under its name, or a generated one if it has the prefix of generated names."""
     collides = column.name.casefold().startswith("kanon_")
-    return replace(column, alias=f"kanon_{role}_{place}" if collides else column.name)
+    return replace(column, alias=f"kanon_{role}_{place}" if collides else column.alias)
 
 
 def masked_columns(roles: Roles) -> list[BoundColumn]:

@@ -10,7 +10,6 @@ from kanon_sql.auditing.result import refuse_unmet
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.plan.preconditions import entity_known, preconditions
-from kanon_sql.plan.profile_plan import Identifying, named_columns, number_of_sets, refuse_sets
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import name_list, records, step, with_entity
 from kanon_sql.profiling.columns import (
@@ -23,6 +22,7 @@ from kanon_sql.profiling.columns import (
     ranked,
     statistics,
 )
+from kanon_sql.profiling.profile_plan import Identifying, named_columns, number_of_sets, refuse_sets
 from kanon_sql.profiling.subsets import (
     PRIVATE,
     Combinations,

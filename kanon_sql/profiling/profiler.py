@@ -25,16 +25,7 @@ from kanon_sql.engines.base import Engine, FolderWriter
 from kanon_sql.engines.session import RunOptions, Session, run_within
 from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.event_plan import EventPlan, plan_events
-from kanon_sql.plan.profile_plan import (
-    DEFAULT_K,
-    RULED_OUT,
-    ColumnStep,
-    Identifying,
-    ProfilePlan,
-    as_profiled,
-    plan_profile,
-    refuse_unsupported,
-)
+from kanon_sql.plan.named_columns import NamedColumn
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import records, with_entity
 from kanon_sql.profiling.identifying import (
@@ -48,6 +39,16 @@ from kanon_sql.profiling.identifying import (
     refuse_unreadable,
     sets_of,
     stopped,
+)
+from kanon_sql.profiling.profile_plan import (
+    DEFAULT_K,
+    RULED_OUT,
+    ColumnStep,
+    Identifying,
+    ProfilePlan,
+    as_profiled,
+    plan_profile,
+    refuse_unsupported,
 )
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.profiling.subsets import Combinations
@@ -222,7 +223,11 @@ def _planned(
         table_spec = as_profiled(spec.tables[place])
     except SpecError as error:
         raise spec.with_location(error, place) from None
-    table = open_table(spec, place, engine, timeout, table_spec=table_spec, is_open=True)
+    further = [NamedColumn(name, option="attacker_knows") for name in attacker_knows]
+    further += [NamedColumn(name, option="columns") for name in identifying.columns]
+    table = open_table(
+        spec, place, engine, timeout, table_spec=table_spec, is_open=True, further=further
+    )
     bound = table.bound
     try:
         named = bool(bound.quasi_identifiers)

@@ -17,9 +17,9 @@ from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
 from kanon_sql.engines.session import RunOptions, Session
 from kanon_sql.errors import NoDataError, SpecError, plural
 from kanon_sql.files import file_of_url
-from kanon_sql.plan.profile_plan import DEFAULT_K, Identifying, as_profiled
 from kanon_sql.profiling.columns import LookedAt, Looks, meaning_of
 from kanon_sql.profiling.identifying import OpenProfile, RecordCounts, counted_records, open_profile
+from kanon_sql.profiling.profile_plan import DEFAULT_K, Identifying, as_profiled
 from kanon_sql.report.words.numbers import listed, printable
 from kanon_sql.results.profile import BEST_OF, BY_NAME, UNKNOWN_NAME, ColumnProfile
 from kanon_sql.results.writing import write_atomically

@@ -20,7 +20,9 @@ from dataclasses import dataclass, field, replace
 from kanon_sql.auditing.fetched_sets import FetchInto, announce_fetch, fetch, is_fetchable
 from kanon_sql.engines.session import Progress, Session
 from kanon_sql.errors import EngineError
-from kanon_sql.plan.profile_plan import (
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.steps import counted, name_list
+from kanon_sql.profiling.profile_plan import (
     AT_ONCE,
     FEW_AT_ONCE,
     MOST_IN_PLACE,
@@ -32,8 +34,6 @@ from kanon_sql.plan.profile_plan import (
     sizes_of,
     subsets_up_to,
 )
-from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
-from kanon_sql.plan.steps import counted, name_list
 from kanon_sql.results.profile import SpecialNulls, SpecialUniques, SubsetProfile, UniquesOfSize
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement

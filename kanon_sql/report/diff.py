@@ -10,6 +10,7 @@ from kanon_sql.report.document import Block, Change, Changes, Heading, Prose, Ve
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict
 from kanon_sql.report.words.numbers import NONE, figure_name, percent, printable
+from kanon_sql.results.compared import Figure
 from kanon_sql.results.confidential import check_for_outsiders
 from kanon_sql.results.diff import (
     CELL_QUESTION,
@@ -17,13 +18,10 @@ from kanon_sql.results.diff import (
     SEVERAL_RELEASES,
     CheckDiff,
     Diff,
-    Figure,
     TableDiff,
 )
 from kanon_sql.results.table import CheckResult, TableResult
 
-_SHARES = ("highest", "average", "at_risk")
-_SHARE_FIGURES = ("average", "at_risk")
 _ALWAYS_SHOWN = ("records", "classes", "k", "cells")
 """Summary figures shown even if unchanged."""
 
@@ -112,7 +110,7 @@ def _numbers(table: TableDiff) -> list[Change]:
 
 def _risk(figure: Figure) -> Change:
     attacker, _, name = figure.name.partition(".")
-    show = _share if name in _SHARES else _text
+    show = _share if numbers.is_share(name) else _text
     cells = _old_and_new(figure, show, "{}, {share}")
     return Change(f"{attacker} risk, {figure_name(name)}", *cells, _word(figure))
 
@@ -186,8 +184,9 @@ def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | 
 
 
 def _values_before_and_after(figure: Figure) -> str:
-    show = _share if figure.name in _SHARE_FIGURES else _text
-    return " → ".join(_old_and_new(figure, show, "{} of {total:,}, {share}"))
+    show = _share if numbers.is_share(figure.name) else _text
+    form = "{} in {total:,}" if figure.name.startswith("shortfall") else "{} of {total:,}, {share}"
+    return " → ".join(_old_and_new(figure, show, form))
 
 
 def _old_and_new(figure: Figure, show: Callable[[Any], str], form: str) -> tuple[str, str]:

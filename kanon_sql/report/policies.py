@@ -59,6 +59,8 @@ def page(policy: Policy) -> str:
     lines += ["", f"  What is checked, of {policy.concerns}", ""]
     lines += [f"    {rule(check.name(), check.parameters)}" for check in policy.checks]
     lines += [f"    {name}: no number is given; name yours" for name in policy.wanted]
+    if policy.totals:
+        lines += [f"    totals: {policy.totals}"]
     if policy.confidential:
         hidden = ", ".join(policy.confidential)
         lines += folded(f"Confidential, and hidden from an external audience: {hidden}", "    ")

@@ -64,7 +64,7 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
 def brief(result: ReleaseFindings) -> Iterator[Block]:
     """The verdict of a release and its cost, without the tables of `page`."""
     [table] = result.tables
-    yield from _opening(result, (_shortened(*check) for check in _compared_checks(result)))
+    yield from _opening(result, (_in_a_line(table, *check) for check in _compared_checks(result)))
     if not tables.unanswered(table):
         if result.anonymization.minimal_nodes is not None:
             yield minimal_nodes(result.anonymization.minimal_nodes)
@@ -203,16 +203,13 @@ def _compared_checks(result: ReleaseFindings) -> Iterator[tuple[CheckResult, Ver
         yield check, models.verdict(check, table), next(same, "")
 
 
-def _shortened(check: CheckResult, verdict: Verdict, before: str) -> Verdict:
+def _in_a_line(table: TableResult, check: CheckResult, verdict: Verdict, before: str) -> Verdict:
     """The verdict on one line where nothing violates the check, with its extent otherwise."""
     if check.holds is False or check.violating_records or check.violating_people:
         return verdict._replace(extent=_joined(verdict.extent, before))
-    now, then = verdict.achieved.split(" "), before.split(" ")
-    if then[1:] == now:
-        then = ["as", "before"]
-    while now and now[-1] == then[-1]:
-        del now[-1], then[-1]
-    return verdict._replace(achieved=_joined(verdict.achieved, " ".join(then)), extent="")
+    is_same = before == f"before: {phrases(check, table).achieved}"
+    compared = "as before" if is_same else before
+    return verdict._replace(achieved=_joined(verdict.achieved, compared), extent="")
 
 
 def _joined(*parts: str) -> str:
@@ -467,8 +464,8 @@ def grids(result: ReleaseFindings) -> Iterator[Grid]:
     yield (_by_attribute(result) if release.recoded is None else _by_level(result, release.recoded))
     if release.minimal_nodes is not None:
         yield minimal_nodes(release.minimal_nodes)
-    if release.associations:
-        yield associations(release)
+    if (grid := associations(release)).rows:
+        yield grid
 
 
 def _steps(result: ReleaseFindings) -> Grid:
@@ -661,7 +658,8 @@ def _bar(count: int, total: int) -> str:
 
 
 def associations(release: Anonymization) -> Grid:
-    """Cramér's V of each quasi-identifier with each sensitive attribute, before and after."""
+    """Cramér's V of each quasi-identifier with each sensitive attribute, before and after, where
+    either says something."""
     return Grid(
         "Association with a sensitive attribute (Cramér's V, from 0 to 1):",
         GridRow(("quasi-identifier", "sensitive"), ("before", "after")),
@@ -671,6 +669,7 @@ def associations(release: Anonymization) -> Grid:
                 (_hundredths(association.before), _hundredths(association.after)),
             )
             for association in release.associations
+            if (association.before, association.after) != (None, None)
         ),
     )
 

@@ -17,21 +17,24 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kanon_sql.errors import SpecError, option, plural
+from kanon_sql.results.compared import (
+    VIOLATING,
+    Figure,
+    flat_figures,
+    is_homogeneity_of,
+    judged,
+    model_of,
+    table_figures,
+)
 from kanon_sql.results.diff import (
     CELL_QUESTION,
     QUESTION,
-    VIOLATING,
     By,
     CheckDiff,
-    Figure,
     TableDiff,
     check_key,
-    figures,
-    is_homogeneity_of,
-    model_of,
     other_questions,
     table_diff,
-    table_figures,
     table_key,
 )
 from kanon_sql.results.stored import BASELINE_VERSION, read_baseline
@@ -239,13 +242,28 @@ def _warnings_on_missing_sizes(
     checks: Sequence[CheckResult], baseline: TableResult, by: By
 ) -> Iterator[str]:
     """Warnings for a baseline of an older version, which lacks some figures to compare."""
-    compared = [check for check in checks if check.baseline and check.holds is False]
+    compared = [check for check in checks if check.baseline is not None and check.holds is False]
     if baseline.summary.uniques is None and any(
         model_of(check).table_figures for check in compared
     ):
         yield (
             f"the baseline of {baseline.name} lacks the numbers of uniques and the risks, so that "
             "these were not compared. kanon-sql baseline writes it again."
+        )
+    unknown = [
+        name
+        for check in compared
+        for name, value in flat_figures(check).items()
+        if value is not None
+        and judged(name, check)
+        and check.baseline
+        and name not in check.baseline.figures
+    ]
+    if unknown:
+        yield (
+            f"the baseline of {baseline.name} lacks {', '.join(dict.fromkeys(unknown))}, as an "
+            "earlier version wrote it, so that this was not compared. kanon-sql baseline writes it "
+            "again."
         )
     worse = {name for check in checks if check.baseline for name in check.baseline.worse}
     if by == "share" and baseline.summary.records is None and worse & set(VIOLATING):
@@ -288,7 +306,8 @@ def _judged(check: CheckDiff, table: TableDiff) -> CheckResult:
     own = [figure for figure in check.figures if figure.is_judged]
     of_table = list(_table_figures(new, table))
     worse = tuple(_worse(check, own, of_table))
-    then = {name: old.figures.get(name) for name in figures(new)}
+    of_old = flat_figures(old)
+    then = {figure.name: of_old[figure.name] for figure in check.figures}
     sizes = {name: getattr(table.old.summary, name) for name in ("records", "people", "classes")}
     known_sizes = {name: size for name, size in sizes.items() if size is not None}
     return replace(

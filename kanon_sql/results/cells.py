@@ -44,6 +44,9 @@ class CellDetails:
 
     violating_cells: int | None = None
     violating_margin_cells: int | None = None
+    shortfall: float | None = None
+    """By how much the violating cells miss what is required, added up: in contributors, or in
+    percentage points of a share."""
     undefined_cells: int | None = None
     """Cells in which everyone has 0, so that no share is defined."""
     cells_with_negatives: int | None = None
@@ -66,11 +69,18 @@ class CellDetails:
     small_remainders: int | None = None
     steps: int | None = None
     """Rounds of subtraction."""
+    evidence: Literal["totals"] | None = None
+    """Why it is undecided: totals are rounded each on its own."""
 
 
 @dataclass(frozen=True)
 class CellCheckResult(CheckResult):
     """One rule's result; its violating cells and companion figures are in `details`."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether totals don't tell what is required."""
+        return self.holds is None and self.details.get("evidence") == "totals"
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -96,6 +106,8 @@ class CellsResult(TableResult):
     weight: str | None = None
     published: bool = False
     margins: str | tuple[tuple[str, ...], ...] | None = "all"
+    totals: str | None = None
+    """What the totals of a published table are: true, shown, or rounded to a base."""
     figure: CellFigure = "count"
     cells: CellSummary = CellSummary()
     against: Mapping[str, str] = field(default_factory=dict)
@@ -116,7 +128,7 @@ class CellsResult(TableResult):
 
 KEYS_OF_CELLS = (
     *("name", "engine", "status", "warnings", "by", "value", "contributor", "weight", "published"),
-    *("margins", "figure", "where", "first", "snapshots", "against", "summary", "checks"),
+    *("margins", "totals", "figure", "where", "first", "snapshots", "against", "summary", "checks"),
     *("confidential", "policies", "sql", "error"),
 )
 """The fields of a published table that JSON has, in its order."""

@@ -1,11 +1,14 @@
 """Results on tables for an external audience, without what must stay confidential.
 
 Parameters that a policy or the spec names are replaced by a word. So is each figure that bounds
-them: the share achieved by a dominance rule tells on which side of it k lies.
+them: the share achieved by a dominance rule tells on which side of it k lies. Small counts are
+pooled, in the texts of warnings too.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -15,18 +18,21 @@ from kanon_sql.results.table import AuditFindings, CheckResult, PolicyOutcome, R
 from kanon_sql.spec.models.catalogue import ALL_MODELS
 
 CONFIDENTIAL = "confidential"
-FEWER = "fewer than"
-"""The prefix of a pooled size."""
+FEWER, LESS, MORE = "fewer than", "less than", "more than"
+"""The prefixes of a pooled size, and of a pooled share."""
+LEAST_CELL = 10
+"""Minimum count shown to an external audience, where no threshold says another."""
 Findings = TypeVar("Findings", bound=AuditFindings)
 
 
-def for_outsiders(result: Findings) -> Findings:
+def for_outsiders(result: Findings, min_cell: int = LEAST_CELL) -> Findings:
     """The result for an external audience.
 
-    The SQL, values of the data and the command are left out, a smallest cell or difference below a
-    threshold is pooled, and so are the records of the sensitive cells, which may be few.
+    The SQL, values of the data and the command are left out. A smallest cell or difference below a
+    threshold, or below `min_cell` without one, is pooled, and so are the counts in warnings and the
+    records of the sensitive cells, which may be few.
     """
-    tables = [table_for_outsiders(table) for table in result.tables]
+    tables = [table_for_outsiders(table, min_cell) for table in result.tables]
     return replace(result, tables=tuple(tables), asked=None)
 
 
@@ -35,19 +41,26 @@ def is_hidden(check: CheckResult) -> bool:
     return CONFIDENTIAL in check.parameters.values()
 
 
-def table_for_outsiders(table: TableResult) -> TableResult:
+def table_for_outsiders(table: TableResult, min_cell: int) -> TableResult:
     """A table without what is confidential."""
+    hidden = confidential_of(table)
+    table = replace(
+        table,
+        warnings=tuple(text_for_outsiders(warning, hidden, min_cell) for warning in table.warnings),
+        error=table.error and text_for_outsiders(table.error, hidden, min_cell),
+    )
     if not isinstance(table, CellsResult):
         return _of_records(table)
-    hidden = confidential_of(table)
-    least = _least_size(table, hidden)
+    least = _least_size(table, hidden, min_cell)
     summary = table.cells
     if summary.sensitive_cells:
         summary = replace(summary, sensitive_records=None, share_of_total=None)
+    if 0 < (summary.records or 0) - (summary.contributors or math.inf) < min_cell:
+        summary = replace(summary, records=None)
     return replace(
         table,
         cells=summary,
-        checks=Rows(_check(check, hidden, least) for check in table.checks),
+        checks=Rows(_without_shortfall(_check(check, hidden, least)) for check in table.checks),
         policies=tuple(policy_for_outsiders(policy, hidden) for policy in table.policies),
         sql={},
         shown=None,
@@ -83,17 +96,19 @@ def _of_records(table: TableResult) -> TableResult:
 def check_for_outsiders(check: CheckResult, table: TableResult) -> CheckResult:
     """A check of a table without what is confidential."""
     hidden = confidential_of(table)
-    return _check(check, hidden, _least_size(table, hidden))
+    return _check(check, hidden, _least_size(table, hidden, LEAST_CELL))
 
 
-def _least_size(table: TableResult, hidden: Collection[str]) -> int:
-    """The largest number of contributors that is required of a cell."""
-    if "min_contributors" in _models(hidden):
-        return 0
-    sizes = (
-        check.parameters.get("n") for check in table.checks if check.model == "min_contributors"
-    )
-    return max((size for size in sizes if size is not None), default=0)
+def _least_size(table: TableResult, hidden: Collection[str], min_cell: int) -> int:
+    """The largest number of contributors that is required of a cell; `min_cell` without any, or
+    where it is confidential."""
+    sizes = {
+        check.parameters["n"]
+        for check in table.checks
+        if check.model == "min_contributors" and check.parameters.get("n")
+    }
+    is_open = "min_contributors" not in _models(hidden)
+    return max(sizes) if sizes and is_open else min_cell
 
 
 def _models(hidden: Collection[str]) -> set[str]:
@@ -108,17 +123,85 @@ CONCENTRATION = {"dominance", "p_percent"}
 
 def _check(check: CheckResult, hidden: Collection[str], size: int) -> CheckResult:
     """The check without what is confidential; a number of contributors below `size`, and a
-    difference below its threshold, is pooled."""
+    difference below its threshold, is pooled, and so is what only a few contributors give."""
+    baseline = check.baseline and replace(check.baseline, figures={})
     if check.model in _models(hidden):
         parameters = _parameters(check.model, check.parameters, hidden)
-        baseline = check.baseline and replace(check.baseline, figures={})
         return replace(check, parameters=parameters, achieved=None, baseline=baseline)
-    pooled = {"min_contributors": size, "differences": check.parameters.get("n") or size}
-    below = pooled.get(check.model, 0)
-    if isinstance(check.achieved, int | float) and check.achieved < below:
-        baseline = check.baseline and replace(check.baseline, figures={})
-        return replace(check, achieved=f"{FEWER} {below}", baseline=baseline)
+    if check.details.get("alone"):
+        # A group of a single member is a cell of one.
+        return replace(check, details={**check.details, "alone": None}, baseline=baseline)
+    if pooled := _pooled(check, size):
+        return replace(check, achieved=pooled, baseline=baseline)
     return check
+
+
+def _without_shortfall(check: CheckResult) -> CheckResult:
+    """The check without a sum over small cells, from which these follow where they are few."""
+    details = {name: None if name == "shortfall" else item for name, item in check.details.items()}
+    return replace(check, details=details)
+
+
+def _pooled(check: CheckResult, size: int) -> str:
+    """The words for a figure that tells a small number of contributors; "" for any other. The n
+    largest have all of a cell, and the largest is estimated exactly, where a cell has few."""
+    figure = check.achieved
+    if not isinstance(figure, int | float):
+        return ""
+    least = {"min_contributors": size, "differences": check.parameters.get("n") or size}
+    if figure < least.get(check.model, 0):
+        return f"{FEWER} {least[check.model]}"
+    if check.model == "dominance" and figure > 99 and size > 1:
+        return f"{MORE} 99"
+    return f"{LESS} 1" if check.model == "p_percent" and figure < 1 < size else ""
+
+
+_NUMBER = re.compile(
+    r"""
+    "[^"]*"                                     # a name
+    | \b(?:line|level|than|most)\ [\d.,]*\d      # a place, or a bound
+    | \b\d+\ or\ more\b
+    | \b\d[\d,]*(?:\ of(?:\ the)?\ \d[\d,]*)?(?:\ [a-z]+)?
+      \ (?:cell|column|label|line|parent|release|value)s?\b
+    | (?<![\w.:/=-])(?P<count>\d+(?:,\d{3})*+(?:\.\d+)?)(?:\ %)?(?![\w/:=-]|\.\w)
+      (?:\ (?P<noun>record|person|people|class)(?:e?s)?\b)?(?P<verb>\ (?:is|has)\b)?
+    """,
+    re.VERBOSE,
+)
+"""The numbers of a text and what tells their meaning; `count` where they may be of people."""
+_OF_SEVERAL = {" is": " are", " has": " have"}
+
+
+def text_for_outsiders(text: str, hidden: Collection[str], min_cell: int) -> str:
+    """A warning without parameters that are confidential, shares and counts; a count of people,
+    records or classes is told as above or below the least that is shown.
+
+    >>> text_for_outsiders("1 person (2.5 %) is in 31 classes of r1.csv.", set(), 10)
+    'Fewer than 10 people are in 30 or more classes of r1.csv.'
+    """
+    if models := "|".join(sorted(_models(hidden))):
+        text = re.sub(rf"\b({models})\([^)]*\)", r"\1", text)
+    if min_cell == 1:
+        return text
+
+    def pooled(found: re.Match[str]) -> str:
+        count, noun, verb = found["count"], found["noun"], found["verb"] or ""
+        is_year = count and len(count) == 4 and count.isdigit()
+        if not count or count == "0" or (is_year and not noun):
+            return found[0]
+        if not noun:
+            return f"…{verb}"
+        least = 3 * min_cell if noun == "class" else min_cell
+        many = {"class": "classes", "record": "records"}.get(noun, "people")
+        before = found.string[: found.start()]
+        is_subject = count == "1" and not before.endswith(" of ")
+        verb = _OF_SEVERAL[verb] if verb and is_subject else verb
+        if float(count.replace(",", "")) >= least:
+            return f"{least} or more {many}{verb}"
+        fewer = FEWER if before.rstrip(" ")[-1:] not in ("", ".") else FEWER.capitalize()
+        return f"{fewer} {least} {many}{verb}"
+
+    return _NUMBER.sub(pooled, re.sub(r" \([\d.]+ %\)", "", text))
 
 
 def _parameters(

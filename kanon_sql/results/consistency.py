@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.diff import judged_figures, model_of
+from kanon_sql.results.compared import judged_figures, model_of
 from kanon_sql.results.release import Anonymization
 from kanon_sql.results.table import CheckResult, Summary, TableResult, status_of
 from kanon_sql.spec.models.base import Model

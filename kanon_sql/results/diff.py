@@ -1,46 +1,30 @@
-"""Compares two results: tables, checks, sizes and risks, for better or worse.
-
-Each model declares in which direction its figures get worse; no model is treated specially here.
-"""
+"""Compares two results: tables, checks, sizes and risks, for better or worse."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.table import (
-    CheckResult,
-    ResultFile,
-    Summary,
-    TableResult,
-    Tabular,
-    plain_json,
+from kanon_sql.results.compared import (
+    Change,
+    Figure,
+    Tables,
+    ThresholdChange,
+    changes,
+    counted_as,
+    figure,
+    threshold_change,
 )
+from kanon_sql.results.table import CheckResult, ResultFile, TableResult, Tabular, plain_json
 from kanon_sql.results.version import FORMAT, VERSION
-from kanon_sql.spec.models.base import Model, Worst
-from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS
-from kanon_sql.sql.quoting import SLACK_OF_DISTANCES
+from kanon_sql.spec.models.base import Worst
+from kanon_sql.spec.models.catalogue import ALL_MODELS
 
-Change = Literal["same", "better", "worse", "changed"]
-"""`changed`: neither better nor worse, or not comparable."""
-ThresholdChange = Literal["same", "weaker", "stricter", "changed"]
-"""Change of a check's thresholds; `changed` is weaker in one and stricter in another."""
 By = Literal["share", "count"]
 """Compare records and people by share, as tables grow and shrink, or by number."""
-Sizes = tuple[Summary, Summary]
-"""The summaries of both tables, as denominators."""
-VIOLATING: dict[str, Worst] = dict.fromkeys(
-    ("violating_classes", "violating_records", "violating_people"), "greatest"
-)
-IN_CELLS = ("violating_cells", "undecided_cells", "small_remainders")
-"""The counts by which a rule for cells gets worse, besides its achieved figure."""
-_IN_RECORDS = {"violating_classes": "violating_records", "unmatched_classes": "unmatched_records"}
-"""For counts of classes, the figure with the records in them."""
-_SIZE_FIELDS = ("records", "people", "classes")
 QUESTION = {
     "quasi_identifiers": "quasi-identifiers",
     "entity": "entity",
@@ -60,6 +44,7 @@ CELL_QUESTION = {
     "weight": "weight",
     "published": "records or published cells",
     "margins": "margins",
+    "totals": "what totals are",
     "figure": "kind of figure",
     "where": "filter",
     "first": "number of first records",
@@ -68,248 +53,6 @@ CELL_QUESTION = {
 """The same for a published table."""
 OTHER_RECORDS = ("where", "first", "sources", "against")
 """Parts that may differ while figures stay comparable: another filter is like another file."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure of both results, and how it changed."""
-
-    name: str
-    old: Any
-    new: Any
-    change: Change
-    of: tuple[int, int] | None = None
-    """The old and the new denominator, where shares are compared."""
-    is_judged: bool = True
-    """Whether a change can be better or worse."""
-
-    def to_dict(self) -> dict[str, Any]:
-        of = {"of": dict(zip(("old", "new"), self.of, strict=True))} if self.of else {}
-        return {"old": self.old, "new": self.new, **of, "change": self.change}
-
-
-def figure(
-    name: str, old: Any, new: Any, worst: Worst | None, of: tuple[int, int] | None = None
-) -> Figure:
-    """Compare a figure, or its share `of` the totals; without `worst` it can only differ."""
-    if worst is None:
-        return Figure(name, old, new, "same" if old == new else "changed", is_judged=False)
-    if of is None or not (_is_number(old) and _is_number(new)):
-        return Figure(name, old, new, change(old, new, worst))
-    # Cross-multiply, so that counts stay integers.
-    return Figure(name, old, new, change(old * of[1], new * of[0], worst), of)
-
-
-def change(before: Any, after: Any, worst: Worst) -> Change:
-    """Compare two values of a figure whose `worst` direction is known.
-
-    >>> change(5, 3, "least"), change(0.1, 0.1 + 1e-12, "greatest"), change(None, 3, "least")
-    ('worse', 'same', 'changed')
-    """
-    if before == after:
-        return "same"
-    if not (_is_number(before) and _is_number(after)):
-        return "changed"
-    if _is_same(before, after):
-        return "same"
-    return "worse" if (after < before) == (worst == "least") else "better"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_same(before: float, after: float) -> bool:
-    """Whether two numbers are equal up to rounding of sums; integers are compared exactly."""
-    if isinstance(before, int) and isinstance(after, int):
-        return before == after
-    return math.isclose(before, after, rel_tol=SLACK_OF_DISTANCES, abs_tol=SLACK_OF_DISTANCES)
-
-
-def figures(check: CheckResult) -> dict[str, Worst]:
-    """The figures by which a check is compared, with their worst direction."""
-    if check.model in CELL_MODELS:
-        return model_of(check).figures | {
-            name: "greatest" for name in IN_CELLS if check.details.get(name) is not None
-        }
-    directions = {**model_of(check).figures, **VIOLATING}
-    if check.violating_people is None:
-        # No entity, or written by a version without this figure.
-        del directions["violating_people"]
-    return directions
-
-
-def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Iterator[Figure]:
-    """Compare every figure of a check; violations are judged only if the thresholds are the same.
-
-    With the `sizes` of both tables, shares are compared. Counts of classes are judged only if the
-    records in them are unknown, as the same share of violating records may fall into more or fewer
-    classes. Measured checks lack that figure, and are judged where either count is zero.
-    """
-    then, now = before.figures, after.figures
-    as_before = threshold_change(before, after) == "same"
-    for name, worst in figures(after).items():
-        if name == "violating_people" and then.get(name) is None:
-            continue
-        of = _denominators(name, before, after, sizes) if sizes else None
-        in_records = _IN_RECORDS.get(_counted(name, after), "")
-        # In composition, people violate and no records, so their count is decisive.
-        members = (in_records, "violating_people") if name == "violating_classes" else (in_records,)
-        is_complete = any(None not in (then.get(key), now.get(key)) for key in members)
-        if of and not is_complete and in_records and then.get(name) and now.get(name):
-            # The number of records is unknown.
-            is_same = then[name] == now[name]
-            yield Figure(name, then[name], now[name], "same" if is_same else "changed")
-            continue
-        is_share = of or (sizes and _is_of_reference(name, after))
-        is_judged = (as_before or name not in (*VIOLATING, *IN_CELLS)) and not (
-            is_share and is_complete
-        )
-        yield figure(name, then.get(name), now.get(name), worst if is_judged else None, of)
-
-
-def _denominators(
-    name: str, before: CheckResult, after: CheckResult, sizes: Sizes
-) -> tuple[int, int] | None:
-    """The denominators of a figure in both results, or None.
-
-    In composition these are the people in both releases, whatever the number of new ones, and for
-    known events the people attacked. Violations in a reference have no known denominator.
-    """
-    if _is_of_reference(name, after):
-        return None
-    size_field = _size_field(name, after)
-    then, now = (
-        check.details.get("in_both", check.details.get("attacked")) for check in (before, after)
-    )
-    if size_field == "people" and then and now:
-        return then, now
-    return totals(size_field, sizes)
-
-
-def _is_of_reference(name: str, check: CheckResult) -> bool:
-    """Whether a figure counts violations in a reference."""
-    return name in VIOLATING and ALL_MODELS[check.model].of_reference
-
-
-def counted_as(check: CheckResult) -> tuple[bool, int]:
-    """How a check on events was counted: whether events were drawn, and the number of sizes of
-    combinations that were counted. A draw or fewer sizes show fewer violations of the same table.
-
-    >>> counted_as(CheckResult("known_events", {"m": 4}, None, 0.5, details={"drawn": True}))
-    (True, 0)
-    """
-    sizes = check.details.get("by_size", ())
-    counted = sum(row["combinations"] is not None for row in sizes)
-    return bool(check.details.get("drawn")), counted
-
-
-def totals(size_field: str | None, sizes: Sizes) -> tuple[int, int] | None:
-    """The denominators in both tables; None unless both are known."""
-    if size_field is None:
-        return None
-    then, now = (getattr(summary, size_field) for summary in sizes)
-    return (then, now) if then and now else None
-
-
-def _size_field(name: str, check: CheckResult) -> str | None:
-    """The summary field that a count is a part of, or None."""
-    counted = _counted(name, check)
-    return next((field for field in _SIZE_FIELDS if counted.endswith(f"_{field}")), None)
-
-
-def _counted(name: str, check: CheckResult) -> str:
-    """The name of a figure, where `achieved` may be the number of violating classes."""
-    is_count = name == "achieved" and ALL_MODELS[check.model].counts_violations
-    return "violating_classes" if is_count else name
-
-
-def threshold_change(before: CheckResult, after: CheckResult) -> ThresholdChange:
-    """Compare the thresholds of a check, all of them together.
-
-    >>> five, two = (CheckResult("k_anonymity", {"k": k}, True, 7) for k in (5, 2))
-    >>> threshold_change(five, two), threshold_change(two, five)
-    ('weaker', 'stricter')
-    """
-    model = ALL_MODELS[after.model]
-    differences = {
-        _change_of_threshold(
-            before.parameters.get(name), after.parameters.get(name), _worst_direction(name, after)
-        )
-        for name in model.thresholds
-    } - {"same"}
-    return differences.pop() if len(differences) == 1 else ("changed" if differences else "same")
-
-
-def _worst_direction(threshold: str, check: CheckResult) -> Worst:
-    """The worst direction of the figure that a threshold limits."""
-    model = model_of(check)
-    companions = {judge: worst for worst, judge in model.companion_figures.values()}
-    own = model.worst_thresholds.get(threshold) or companions.get(threshold)
-    return own or model.figures.get(threshold) or model.worst
-
-
-def _change_of_threshold(before: Any, after: Any, worst: Worst) -> ThresholdChange:
-    if before == after:
-        return "same"
-    if before is None or after is None:
-        return "stricter" if before is None else "weaker"
-    return "weaker" if change(before, after, worst) == "worse" else "stricter"
-
-
-def model_of(check: CheckResult) -> Model:
-    """The model with its parameters."""
-    return ALL_MODELS[check.model](**check.parameters)
-
-
-def judged_figures(check: CheckResult) -> Iterator[tuple[str, Any, Any, Worst]]:
-    """Each threshold in force of a check: its name, its figure, the bound, and the worst direction
-    of the figure.
-
-    >>> list(judged_figures(CheckResult("k_anonymity", {"k": 5}, True, 7)))
-    [('k', 7, 5, 'least')]
-    """
-    model = model_of(check)
-    companions = {
-        threshold: (key, worst) for key, (worst, threshold) in model.companion_figures.items()
-    }
-    for name in model.thresholds:
-        bound = check.parameters.get(name)
-        if bound is None:
-            continue
-        key, worst = companions.get(name, ("", model.worst))
-        figure = check.details.get(key) if key else check.achieved
-        if isinstance(figure, Mapping):
-            figure, worst = figure.get(name), model.figures[name]
-        if model.computed_bound:
-            bound = check.details.get(model.computed_bound, bound)
-        yield name, figure, bound, worst
-
-
-def table_figures(table: TableResult, check: CheckResult) -> dict[str, Any]:
-    """The figures of the table that a baseline judges with a check, by name."""
-    values = {"uniques": table.summary.uniques} | {
-        f"{attacker}.{name}": value
-        for attacker, risks in table.risk.items()
-        for name, value in (risks or {}).items()
-    }
-    names = model_of(check).table_figures
-    homogeneous = next((other for other in table.checks if is_homogeneity_of(check, other)), None)
-    return {name: values[name] for name in names if values.get(name) is not None} | {
-        f"homogeneity.{name}": homogeneous.figures[name]
-        for name in ("achieved", *VIOLATING)
-        if homogeneous and homogeneous.figures.get(name) is not None
-    }
-
-
-def is_homogeneity_of(check: CheckResult, other: CheckResult) -> bool:
-    """Whether another check counts the classes with a single value of a check's attribute."""
-    about = ("sensitive", "with_other_sensitive")
-    return (
-        (check.model, other.model) != ("homogeneity", "homogeneity")
-        and other.model == "homogeneity"
-        and all(check.parameters.get(key, False) == other.parameters.get(key) for key in about)
-    )
 
 
 def check_key(check: CheckResult, table: TableResult, *, thresholds: bool = True) -> str:
@@ -723,15 +466,15 @@ def table_diff(old: TableResult | None, new: TableResult | None, by: By) -> Tabl
         checks = [CheckDiff(None, check) for check in new.checks] if new else []
         return TableDiff(old, new, checks=tuple(checks))
     changed_questions = tuple(other_questions(old, new))
-    sizes = (old.summary, new.summary) if by == "share" else None
-    counted = "records" if new.entity is None else "people"
+    tables = (old, new) if by == "share" else None
+    members = _members(old, new) if by == "share" else None
     compared = TableDiff(
         old,
         new,
         changed_questions,
-        tuple(_summary(old, new, sizes, counted)),
-        tuple(_risks(old.risk, new.risk, sizes, counted)),
-        tuple(_check(*pair, sizes) for pair in _paired_checks(old, new)),
+        tuple(_summary(old, new, members)),
+        tuple(_risks(old.risk, new.risk, members)),
+        tuple(_check(*pair, tables) for pair in _paired_checks(old, new)),
     )
     return compared if compared.is_comparable else _not_compared(compared)
 
@@ -751,17 +494,24 @@ def _unjudged(compared: Sequence[Figure]) -> tuple[Figure, ...]:
     return tuple(figure(item.name, item.old, item.new, None) for item in compared)
 
 
-def _check(old: CheckResult | None, new: CheckResult | None, sizes: Sizes | None) -> CheckDiff:
+def _members(old: TableResult, new: TableResult) -> tuple[int, int] | None:
+    """The people, or records, of both tables; None unless both are known."""
+    counted = "records" if new.entity is None else "people"
+    then, now = (getattr(table.summary, counted) for table in (old, new))
+    return (then, now) if then and now else None
+
+
+def _check(old: CheckResult | None, new: CheckResult | None, tables: Tables | None) -> CheckDiff:
     if old is None or new is None:
         return CheckDiff(old, new)
-    compared = CheckDiff(old, new, tuple(changes(old, new, sizes)))
+    compared = CheckDiff(old, new, tuple(changes(old, new, tables)))
     if compared.is_undecided or compared.is_counted_differently:
         return replace(compared, figures=_unjudged(compared.figures), is_comparable=False)
     return compared
 
 
 def _summary(
-    old: TableResult, new: TableResult, sizes: Sizes | None, counted: str
+    old: TableResult, new: TableResult, members: tuple[int, int] | None
 ) -> Iterator[Figure]:
     if isinstance(old, CellsResult) and isinstance(new, CellsResult):
         for field in fields(new.cells):
@@ -771,19 +521,19 @@ def _summary(
         return
     for name, worst in _SUMMARY.items():
         then, now = getattr(old.summary, name), getattr(new.summary, name)
-        of = totals(counted, sizes) if sizes and name == "uniques" else None
+        of = members if name == "uniques" else None
         if (then, now) != (None, None):
             yield figure(name, then, now, worst, of)
 
 
 def _risks(
-    old: Mapping[str, Any], new: Mapping[str, Any], sizes: Sizes | None, counted: str
+    old: Mapping[str, Any], new: Mapping[str, Any], members: tuple[int, int] | None
 ) -> Iterator[Figure]:
     for attacker in dict.fromkeys([*old, *new]):
         then, now = old.get(attacker) or {}, new.get(attacker) or {}
         for name in _RISKS:
             if name in then or name in now:
-                of = totals(counted, sizes) if sizes and name in _COUNTED_RISKS else None
+                of = members if name in _COUNTED_RISKS else None
                 yield figure(f"{attacker}.{name}", then.get(name), now.get(name), "greatest", of)
 
 

@@ -210,7 +210,8 @@ class MinimalNode(JsonPart):
 class Association(JsonPart):
     """Cramér's V between a quasi-identifier and a sensitive attribute, in [0, 1].
 
-    `before` is over all records, `after` over those released. None where either has a single value.
+    `before` is over all records, `after` over those released. None where either has a single value,
+    or a value of its own in every record, which makes V 1 whatever the other is.
     """
 
     quasi_identifier: str

@@ -20,7 +20,8 @@ from kanon_sql.results.cells import (
     CellsResult,
     CellSummary,
 )
-from kanon_sql.results.diff import Change, Presence, ThresholdChange
+from kanon_sql.results.compared import Change, ThresholdChange
+from kanon_sql.results.diff import Presence
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, Tradeoff
 from kanon_sql.results.stored import BASELINE_VERSION

@@ -20,7 +20,7 @@ from pydantic_core import ErrorDetails, SchemaValidator, core_schema
 
 from kanon_sql.errors import InputError, SpecError, kind_of
 from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, CellSummary
-from kanon_sql.results.confidential import CONFIDENTIAL, FEWER
+from kanon_sql.results.confidential import CONFIDENTIAL, FEWER, LESS, MORE
 from kanon_sql.results.consistency import faults, release_faults
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, ReleaseFindings, Tradeoff
@@ -526,6 +526,7 @@ class _StoredCells:
     value: str | None = None
     contributor: str | None = None
     weight: str | None = None
+    totals: str | None = None
     against: Mapping[str, str] = field(default_factory=dict)
     confidential: tuple[str, ...] = ()
 
@@ -551,6 +552,8 @@ def _cells_result(table_json: JsonValue, table: TableResult) -> CellsResult:
         "checks": Rows(CellCheckResult(**vars(check)) for check in checks),
         "margins": tuple(map(tuple, margins)) if isinstance(margins, list) else margins,
     }
+    if own_fields["published"]:  # an old file has none, and took them for true
+        own_fields["totals"] = own_fields["totals"] or "true"
     return CellsResult(**own, **own_fields, cells=cells)
 
 
@@ -558,7 +561,7 @@ def _refuse_for_outsiders(check: JsonValue) -> None:
     """Raise for a check without its confidential parameters or its exact figure."""
     parameters, achieved = check.value.get("parameters"), check.value.get("achieved")
     is_hidden = isinstance(parameters, dict) and CONFIDENTIAL in parameters.values()
-    if is_hidden or (isinstance(achieved, str) and achieved.startswith(FEWER)):
+    if is_hidden or (isinstance(achieved, str) and achieved.startswith((FEWER, LESS, MORE))):
         raise InputError(
             f"{check.path} was written for external readers, without what is confidential. Use the "
             "internal result; kanon-sql report RESULT.json --audience external writes a page for "
@@ -598,7 +601,12 @@ def _checks(stored_checks: JsonValue, checks: Sequence[CheckResult]) -> Iterator
             stored.read(CheckDetails)
         if model.counts_violations and check.achieved is not None:
             stored.part("achieved").read(int)
-        for name in model.figures if check.achieved is not None else ():
+        bounded = (
+            name
+            for name, (_, threshold) in model.companion_figures.items()
+            if threshold in model.parameters
+        )
+        for name in [*model.figures, *bounded] if check.achieved is not None else ():
             is_end = name in ("min", "max") and isinstance(check.achieved, dict)
             figure = (stored.part("achieved") if is_end else stored).part(name)
             if figure.value is not None:

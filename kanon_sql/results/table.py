@@ -367,6 +367,8 @@ class CheckDetails:
     """Whether combinations of all sizes up to m were counted."""
     by_size: tuple[Mapping[str, int | None], ...] = ()
     """Number of combinations, and of those that violate, by number of events."""
+    shortfall_by_size: Mapping[str, int] = field(default_factory=dict)
+    """How many people the violating combinations lack to k, added up, by number of events."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -541,6 +543,20 @@ class TableResult(JsonPart):
     )
     lineage: Lineage | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
     """Its datasets and its checks' own statements, if requested."""
+
+    @property
+    def classes_overlap(self) -> bool:
+        """Whether a person has records in several classes."""
+        memberships = sum(bin.size * bin.classes for bin in self.histogram)
+        return self.summary.people is not None and memberships > self.summary.people
+
+    @property
+    def profile(self) -> tuple[int | None, int | None]:
+        """With an entity, the smallest number of people with records in exactly the same classes,
+        and the number of people whose set of classes nobody else has."""
+        details = (check.details for check in self.checks if "profile_k" in check.details)
+        own: Mapping[str, Any] = next(details, {})
+        return own.get("profile_k"), own.get("profile_uniques")
 
     def __repr__(self) -> str:
         """One line with the verdict."""

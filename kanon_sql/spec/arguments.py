@@ -84,6 +84,7 @@ class CellArguments(SourceArguments, total=False):
     magnitude: bool
     value_bounds: Any
     absent: Literal["zero", "suppressed"]
+    totals: Any
     policy: Names
 
 

@@ -35,6 +35,7 @@ from kanon_sql.spec.question_parts import (
     CheckSchema,
     DateText,
     SpecPart,
+    Totals,
 )
 from kanon_sql.spec.yaml_document import YamlDocument
 
@@ -131,6 +132,8 @@ class Policy(SpecPart, BaseModel):
     """The checks that it expands to."""
     wanted: list[str] = []
     """Models that the text requires without a number."""
+    totals: Totals | None = None
+    """What it requires of totals: true, shown, or rounded to a base, as in --totals."""
     reading: str | None = None
     """How a doubtful word was read."""
     asks_a_person: list[str] = []

@@ -35,6 +35,7 @@ from kanon_sql.spec.question_parts import (
     ColumnNames,
     SpecPart,
     Text,
+    Totals,
     faults_of_roles,
     names,
 )
@@ -267,6 +268,9 @@ class PublishedSpec(SpecPart, BaseModel):
     """What everyone knows of any figure: 0.. by default, .. where it may be negative."""
     absent: Absent = "zero"
     """A combination without a row: zero (default), or suppressed."""
+    totals: Totals | None = None
+    """What totals are: true, the sums of all their parts (default); shown, calculated anew from
+    what is shown; or rounded to a base, each on its own."""
     against: dict[str, AgainstSpec] = {}
     """Second tables to compare with, by name."""
     where: Text | None = None
@@ -316,6 +320,13 @@ class PublishedSpec(SpecPart, BaseModel):
         return self.value is not None
 
     @property
+    def declared_totals(self) -> str | None:
+        """What totals are, as the spec says, or else a policy; None where nobody does."""
+        if self.totals is not None or not self.cells:
+            return self.totals
+        return next((policy.totals for policy in self.policy if policy.totals), None)
+
+    @property
     def label(self) -> str:
         """The source in words."""
         return self.name or str(self.source)
@@ -347,6 +358,10 @@ class PublishedSpec(SpecPart, BaseModel):
                 yield from self._reasons_against(check)
         for policy in self.policy:
             self.asked_by(policy)
+        words = {policy.totals: policy.policy for policy in self.policy if policy.totals}
+        if self.totals is None and self.cells and len(words) > 1:
+            apart = " and ".join(f"{totals} by {policy}" for totals, policy in words.items())
+            yield f"totals are {apart}. Say what they are: {option('totals')}."
 
     def _named_columns(self) -> Sequence[tuple[str | None, str]]:
         return (
@@ -372,7 +387,7 @@ class PublishedSpec(SpecPart, BaseModel):
                 )
             return
         subject = self._subject_of(
-            "suppressed", "total_label", "total_flag", "count", "magnitude", "absent"
+            "suppressed", "total_label", "total_flag", "count", "magnitude", "absent", "totals"
         )
         if subject:
             yield (

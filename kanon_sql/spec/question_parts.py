@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import CoreSchema
 
 from kanon_sql.errors import described_value
@@ -86,6 +96,35 @@ ColumnNames = Annotated[
 
 Text = Annotated[str, Field(min_length=1)]
 """A text that is not empty: an empty one would be taken for one that is not given."""
+
+
+def _totals(value: Any) -> str:
+    """`true`, `shown`, or `rounded:` and the base of which each total is a multiple.
+
+    >>> _totals(True), _totals("rounded: 5")
+    ('true', 'rounded:5')
+    """
+    text = "true" if value is True else str(value).replace(" ", "")
+    word, colon, base = text.partition(":")
+    is_base = re.fullmatch(r"[0-9]+(\.[0-9]+)?", base) and Decimal(base)
+    if text not in ("true", "shown") and not (word == "rounded" and colon and is_base):
+        raise ValueError("must be true, shown, or rounded: and a base, as in rounded:5")
+    return text
+
+
+Totals = Annotated[
+    str,
+    BeforeValidator(_totals),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"const": True},
+                {"type": "string", "pattern": "^(true|shown|rounded:[0-9.]+)$"},
+            ]
+        }
+    ),
+]
+"""What totals are: the sums of all their parts, of those shown, or rounded each on its own."""
 
 
 class ReferenceSpec(SpecPart):

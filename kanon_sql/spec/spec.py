@@ -260,16 +260,16 @@ class TableSpec(SpecPart, BaseModel):
     def _require_one_role(self) -> TableSpec:
         roles = (
             (column, role)
-            for key, role in _ROLES.items()
+            for key, role in ROLES.items()
             for column in names(getattr(self, key) or [])
         )
         lists = {key: getattr(self, key) for key in ("sensitive", "identifiers", "undecided")}
-        for fault in faults_of_roles(roles, lists):
-            raise ValueError(fault)
+        if faults := [*faults_of_roles(roles, lists)]:
+            raise ValueError("\n".join(faults))
         return self
 
 
-_ROLES = {
+ROLES = {
     "quasi_identifiers": "a quasi-identifier",
     "events": "part of an event",
     "sensitive": "sensitive",

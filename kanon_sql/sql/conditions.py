@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from kanon_sql.errors import SpecError, no_such_column, truncated
+from kanon_sql.errors import Faults, SpecError, no_such_column, truncated
 from kanon_sql.sql.dialects import in_template, rules_of
 from kanon_sql.sql.quoting import DIALECT, is_one_line
 from kanon_sql.sql.tables import family
@@ -79,8 +79,10 @@ def condition(
     expression = _parsed(text, dialect)
     for node in expression.walk():
         _refuse_unless_allowed(node, truncated(text), dialect)
-    for column in expression.find_all(exp.Column):
-        column.replace(_resolved_column(column, table, columns, doubted))
+    with Faults() as faults:
+        for column in expression.find_all(exp.Column):
+            with faults.collected():
+                column.replace(_resolved_column(column, table, columns, doubted))
     if not _is_predicate(expression.unnest(), columns):
         raise SpecError(
             f"where: {truncated(text)!r} must be true or false, as in: age >= 18 and sex = 'F'."

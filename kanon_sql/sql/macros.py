@@ -247,7 +247,11 @@ HOST = {
     "texts_in_order": lambda text, order: f"string_agg({text}, ',' order by {order})",
     # the whole text
     "matches": lambda text, pattern: f"regexp_full_match({text}, '{pattern}')",
+    # of a text in another one, from 1; 0 if it is not there
+    "position": lambda part, text: f"position({part} in {text})",
     "cast_or_null": lambda text, type: f"try_cast({text} as {type})",
+    # of a column that text may spell
+    "decimal_or_null": lambda column, type: f"try_cast({_ident(column)} as {type})",
     # A precondition verifies that a weight is an integer.
     "weight_of": lambda column: f"cast({_ident(column)} as bigint)",
     "as_text": _as_text,

@@ -15,9 +15,9 @@
 {#
     The labels of each dimension as numbered nodes with their parents; the total is node 0. Each of
     `dimensions` has its number, the relation of its hierarchy's `parents` or none, and whether it
-    `has_total`.
+    `has_total`. With `unseen`, each parent has one more child, below 0, for the labels without a row.
 #}
-{% macro table_nodes(cells, dimensions) %}
+{% macro table_nodes(cells, dimensions, unseen=false) %}
 with
 
 {% for each in dimensions %}
@@ -43,9 +43,12 @@ labels_{{ each.number }} as (
         from {{ cells }}
         where kanon_t{{ each.number }} = 0
     ) as labels
-){{ "," if not loop.last }}
+){{ "," if unseen or not loop.last }}
 
 {% endfor %}
+{% if unseen %}
+nodes as (
+{% endif %}
 {% for each in dimensions %}
 {% set total = "0" if each.has_total else "null" %}
 select
@@ -76,6 +79,22 @@ union all
 
 {% endif %}
 {% endfor %}
+{% if unseen %}
+)
+
+select *
+from nodes
+
+union all
+
+select distinct
+    kanon_dimension,
+    '(no row)',
+    -1 - kanon_parent,
+    kanon_parent
+from nodes
+where kanon_parent is not null
+{% endif %}
 {%- endmacro %}
 
 
@@ -188,6 +207,7 @@ select
 {% for dimension in dimensions %}
     coalesce(max(kanon_t{{ dimension }}), 0) as kanon_has_total_{{ dimension }},
 {% endfor %}
+    count(*) as kanon_cells,
     min(typeof(kanon_figure)) as kanon_type,
     coalesce(max(abs(kanon_figure)), 0) as kanon_largest
 from {{ cells }}
@@ -218,10 +238,10 @@ left join {{ nodes }} as node_{{ dimension }}
 
 
 {#
-    The published cells with every combination of occurring leaves that has no row: unknown, at
-    least `low` and at most `high`.
+    The published cells with every combination of occurring leaves that has no row, and of the leaves
+    without any row: unknown, at least `low` and at most `high`.
 #}
-{% macro with_absent_cells(keyed, nodes, dimensions, type, low, high) %}
+{% macro with_absent_cells(keyed, nodes, ancestors, dimensions, type, low, high) %}
 with
 
 {% for dimension in dimensions %}
@@ -234,6 +254,19 @@ leaves_{{ dimension }} as (
             from {{ nodes }}
             where kanon_dimension = {{ dimension }}
                 and kanon_parent is not null
+        )
+
+    union all
+
+    select kanon_node
+    from {{ nodes }}
+    where kanon_dimension = {{ dimension }}
+        and kanon_node < 0
+        and kanon_parent in (
+            select kanon_ancestor
+            from {{ ancestors }}
+            where kanon_dimension = {{ dimension }}
+                and kanon_node in (select kanon_n{{ dimension }} from {{ keyed }})
         )
 ),
 
@@ -445,6 +478,80 @@ states as (
 select *
 from sums
 cross join states
+{%- endmacro %}
+
+
+{#
+    Totals that are shown and have a suppressed part, which its mark does not say to be 0, and how many of
+    them are not the sum of their shown parts. A margin that is not shown may have a sum.
+#}
+{% macro totals_of_shown(terms, cells, slack) %}
+with
+
+sums as (
+    select distinct kanon_cell
+    from {{ terms }}
+    where kanon_sign = 1
+),
+
+parts as (
+    select
+        kanon_equation,
+        coalesce(sum({{ signed("kanon_figure") }}) filter (where kanon_state = 0), 0) as kanon_rest,
+        bool_or(kanon_sign = 1 and kanon_state = 0) as kanon_is_shown,
+        bool_or(
+            kanon_sign = -1 and kanon_state = 1 and coalesce(kanon_high > 0, true)
+                and sums.kanon_cell is null
+        ) as kanon_hides,
+        bool_or(kanon_sign = -1 and kanon_state <> 0 and sums.kanon_cell is not null) as kanon_is_open
+    from {{ terms }} as terms
+    join {{ cells }} as cells using (kanon_cell)
+    left join sums using (kanon_cell)
+    group by kanon_equation
+)
+
+select
+    count(*) filter (where kanon_is_shown and (kanon_hides or kanon_is_open)) as kanon_totals,
+    count(*) filter (where kanon_hides) as kanon_hiding,
+    count(*) filter (
+        where kanon_is_shown
+            and kanon_hides
+            and not kanon_is_open
+            and abs(kanon_rest) > {{ slack }}
+    ) as kanon_unequal
+from parts
+{%- endmacro %}
+
+
+{# The cells with 0 for those that are hidden and no sum, of which no margin then has a part. #}
+{% macro cells_as_shown(terms, cells) %}
+select
+    cells.* replace (
+        case when kanon_state in (1, 2) and not kanon_is_sum then 0 else kanon_figure end as kanon_figure,
+        case when kanon_state in (1, 2) and not kanon_is_sum then 0 else kanon_state end as kanon_state,
+        null as kanon_low,
+        null as kanon_high
+    )
+from (
+    select
+        *,
+        kanon_cell in (select kanon_cell from {{ terms }} where kanon_sign = 1) as kanon_is_sum
+    from {{ cells }}
+) as cells
+{%- endmacro %}
+
+
+{# The terms of equations without a hidden part. #}
+{% macro terms_of_shown(terms, cells) %}
+select *
+from {{ terms }}
+where kanon_equation not in (
+    select kanon_equation
+    from {{ terms }}
+    join {{ cells }} using (kanon_cell)
+    where kanon_sign = -1
+        and kanon_state in (1, 2)
+)
 {%- endmacro %}
 
 
@@ -671,6 +778,24 @@ where kanon_state in (1, 2)
 {%- endmacro %}
 
 
+{# The cells of labels without a row that are proven to be 0, so that there may be none. #}
+{% macro unseen_zeros(unknown, cells, dimensions, slack) %}
+select count(*) as kanon_zeros
+from {{ unknown }} as unknown
+join {{ cells }} as cells using (kanon_cell)
+where {{ unseen_zero(dimensions, slack) | trim }}
+{%- endmacro %}
+
+
+{# Predicate: an unknown cell has a label without any row, and is proven to be 0. #}
+{% macro unseen_zero(dimensions, slack) %}
+unknown.kanon_state = 2
+and least({% for dimension in dimensions %}cells.kanon_n{{ dimension }}{{ ", " if not loop.last }}{% endfor %}) < 0
+and unknown.kanon_low >= -{{ slack }}
+and unknown.kanon_high <= {{ slack }}
+{%- endmacro %}
+
+
 {# The terms of unknowns whose bounds have not met, each unknown with its own number as its part. #}
 {% macro wide_terms(open, unknown, slack) %}
 with
@@ -775,15 +900,15 @@ order by
 
 
 {# The labels of each hidden cell, and the interval that subtraction and bounds leave it. #}
-{% macro hidden_intervals(nodes, cells, unknown, dimensions) %}
+{% macro hidden_intervals(nodes, cells, unknown, dimensions, slack) %}
 select
     unknown.kanon_cell,
 {% for dimension in dimensions %}
     node_{{ dimension }}.kanon_label as kanon_d{{ dimension }},
     case when cells.kanon_n{{ dimension }} = 0 then 1 else 0 end as kanon_t{{ dimension }},
 {% endfor %}
-    cast(unknown.kanon_low as double) as kanon_low,
-    cast(unknown.kanon_high as double) as kanon_high
+    unknown.kanon_low,
+    unknown.kanon_high
 from {{ unknown }} as unknown
 join {{ cells }} as cells using (kanon_cell)
 {% for dimension in dimensions %}
@@ -792,5 +917,6 @@ left join {{ nodes }} as node_{{ dimension }}
     and node_{{ dimension }}.kanon_node = cells.kanon_n{{ dimension }}
 {% endfor %}
 where unknown.kanon_state in (1, 2)
+    and not coalesce({{ unseen_zero(dimensions, slack) | trim | indent(4) }}, false)
 order by unknown.kanon_cell
 {%- endmacro %}

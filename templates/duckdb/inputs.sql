@@ -61,8 +61,31 @@ select
     converted_type,
     scale,
     precision,
-    cast(logical_type as varchar)
+    cast(logical_type as varchar),
+    duckdb_type
 from parquet_schema({{ files }})
+{%- endmacro %}
+
+
+{#
+    Of INT96 columns, read as a date and a time of day: whether any has dates beyond TIMESTAMP_NS, and
+    whether each has nanoseconds.
+#}
+{% macro int96_timestamps(source, columns) %}
+select
+    coalesce(
+        bool_or(
+{% for column in columns %}
+            {{ "or " if not loop.first }}{{ kanon_sql.ident(column) }}.date not between date '1677-09-22' and date '2262-04-10'
+{% endfor %}
+        ),
+        false
+    ),
+{% for column in columns %}
+{% set time = kanon_sql.ident(column) ~ ".time" %}
+    coalesce(bool_or(cast({{ time }} as time) <> {{ time }}), false){{ "," if not loop.last }}
+{% endfor %}
+from {{ source }}
 {%- endmacro %}
 
 
@@ -70,6 +93,21 @@ from parquet_schema({{ files }})
 {% macro parquet_records(files) %}
 select sum(num_rows)
 from parquet_file_metadata({{ files }})
+{%- endmacro %}
+
+
+{# Of each file, named in `kanon_file`: each column's least and greatest value, and its NULLs. #}
+{% macro values_by_file(source, columns) %}
+select
+    kanon_file,
+{% for column in columns %}
+    min({{ kanon_sql.ident(column) }}),
+    max({{ kanon_sql.ident(column) }}),
+    count(*) - count({{ kanon_sql.ident(column) }}){{ "," if not loop.last }}
+{% endfor %}
+from {{ source }}
+group by kanon_file
+order by kanon_file
 {%- endmacro %}
 
 

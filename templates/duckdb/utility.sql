@@ -224,7 +224,8 @@ group by held_values.kanon_level
 
 {#
     Association of a quasi-identifier with a sensitive attribute before and after generalisation:
-    Cramér's V, the root of chi-squared divided by its maximum.
+    Cramér's V, the root of chi-squared divided by its maximum. It is NULL where either has a single
+    value, or another value in every record: then it is 1 whatever the other is.
 
     Cramér 1946, Mathematical methods of statistics, chapter 21.
 #}
@@ -374,6 +375,7 @@ cross join after_bins
     select
         case
             when max(kanon_row_place) > 1 and max(kanon_column_place) > 1
+                and greatest(max(kanon_row_place), max(kanon_column_place)) < sum(kanon_cell)
             then least(
                 1.0,
                 sqrt(

@@ -86,6 +86,8 @@ def test_the_top_in_vain() -> None:
         # Two thirds of each agree: chi-squared is 6 · (1/3)².
         ("ax ax ay bx by by", 1 / 3),
         ("ax ay", None),
+        ("ax bx cy", None),
+        ("ax ay bz", None),
         ("", None),
     ],
 )

@@ -51,6 +51,7 @@ CROWDS = {
     "joiners": {"people": 0, "k": None},
     "leavers": {"people": 2, "k": 1},
     "alone": {"release": 2, "earlier": 3},
+    "average": 4 / 5,
 }
 CANDIDATES = {
     "model": "composed_l_diversity",

@@ -25,7 +25,7 @@ import kanon_sql as kanon
 from kanon_sql.auditing.events import upper_tail
 from kanon_sql.cli.main import main
 from kanon_sql.results.baseline import Baseline
-from kanon_sql.results.diff import counted_as
+from kanon_sql.results.compared import counted_as
 from kanon_sql.sql.macros import render
 
 VISITS = [(f"p{person}", ward) for person in range(12) for ward in "abcdefgh"[: 4 + person % 3]]

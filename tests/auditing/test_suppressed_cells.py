@@ -190,25 +190,52 @@ def test_both_spellings_of_zero_are_one_node(type: pyarrow.DataType) -> None:
     assert (check.details["suppressed"], check.achieved) == (1, 1)
 
 
+OF_TWO = [["a", "x", 5], ["a", "All", 5], ["b", "y", 7], ["b", "All", 9], ["All", "All", 14]]
+"""Without the rows of (a, y) and (b, x), which are 0 and at most 2."""
+
+
 def test_a_combination_without_a_row_may_be_suppressed(tmp_path: Path) -> None:
-    rows = [["a", "x", 5], ["a", "All", 5], ["b", "y", 7], ["b", "All", 9], ["All", "All", 14]]
+    rows = [*OF_TWO, ["All", "x", 7], ["All", "y", 7]]
     file = write(tmp_path / "t.csv", ["r", "s", "n"], rows)
     asked = {"by": ["r", "s"], "value": "n", "cells": True, "total_label": "All"}
 
     table = cells(file, absent="suppressed", checks=["derivable"], **asked)
 
     check = derivable(table)
-    # (a, y) is proven to be 0, (b, x) to be 2.
+    # x and y are all of s, so (a, y) is proven to be 0, (b, x) to be 2.
     assert (check.details["suppressed"], check.achieved) == (2, 1)
     assert table.cells.absent_cells == 2
-    with pytest.raises(kanon.InputError, match="1 of 3 totals is not the sum"):
+    with pytest.raises(kanon.InputError, match="2 of 6 totals are not the sum"):
         cells(file, checks=["derivable"], **asked)
+
+
+def test_a_label_without_any_row_may_be_suppressed(tmp_path: Path) -> None:
+    """Without the totals of x and y a third value of s may have any of the 2 in b."""
+    file = write(tmp_path / "t.csv", ["r", "s", "n"], OF_TWO)
+
+    [table] = kanon.tables(
+        str(file),
+        ["r", "s"],
+        value="n",
+        published=True,
+        total_label="All",
+        absent="suppressed",
+        derivable=True,
+        show_values=True,
+    ).tables
+
+    check = derivable(table)
+    # (a, y) is counted, (a, a third one) is not, as both are proven to be 0.
+    assert (check.details["suppressed"], check.achieved, check.holds) == (3, 0, True)
+    assert table.shown is not None
+    found = {(each["r"], each["s"], each["low"], each["high"]) for each in table.shown["intervals"]}
+    assert found == {("a", "y", 0, 0), ("b", "x", 0, 2), ("b", "(no row)", 0, 2)}
 
 
 @pytest.mark.parametrize(
     "rows",
     [
-        [["a", "x", 5], ["a", "All", 2], ["b", "y", 7], ["b", "All", 7], ["All", "All", 9]],
+        [["a", "x", 5], ["a", "All", -1], ["b", "y", 7], ["b", "All", 7], ["All", "All", 6]],
         # Over a margin that is not shown: the rows a and b without the columns y and z are (a, x).
         [
             *[["a", "All", -1], ["b", "All", 1], ["c", "z", 4], ["c", "x", 0], ["c", "y", 0]],
@@ -216,21 +243,55 @@ def test_a_combination_without_a_row_may_be_suppressed(tmp_path: Path) -> None:
         ],
     ],
 )
-def test_a_combination_without_a_row_may_be_negative(tmp_path: Path, rows: list[Any]) -> None:
-    """Proven to be -3, and no zero."""
+def test_where_figures_may_be_negative_labels_without_a_row_hide_all(
+    tmp_path: Path, rows: list[Any]
+) -> None:
+    """But at the least that a figure can be: -6 is the sum of twice -3."""
+    file = write(tmp_path / "t.csv", ["r", "s", "n"], rows)
+    asked = {"by": ["r", "s"], "value": "n", "cells": True, "total_label": "All"}
+    asked |= {"absent": "suppressed", "magnitude": True, "checks": ["derivable"]}
+
+    assert derivable(cells(file, value_bounds=[None, None], **asked)).achieved == 0
+    if rows[1] == ["a", "All", -1]:
+        assert derivable(cells(file, value_bounds=[-3, None], **asked)).holds is False
+
+
+@pytest.mark.parametrize(
+    ("rows", "marks", "expected"),
+    [
+        # All that is hidden is in a region without a row.
+        ([["a", 12], ["b", 20], ["Total", 34]], [], (False, 1, 1)),
+        ([["a", 12], ["b", 20], ["Total", 32]], [], (True, 0, 0)),
+        # Region b would be 22 if there were no other.
+        ([["a", 12], ["b", "*"], ["Total", 34]], ["*"], (True, 0, 2)),
+    ],
+)
+def test_a_category_without_a_row_is_unknown(
+    tmp_path: Path, rows: list[Any], marks: list[str], expected: tuple[bool, int, int]
+) -> None:
     table = cells(
-        write(tmp_path / "t.csv", ["r", "s", "n"], rows),
-        by=["r", "s"],
+        write(tmp_path / "t.csv", ["region", "n"], rows),
+        by=["region"],
         value="n",
         cells=True,
-        total_label="All",
+        total_label="Total",
         absent="suppressed",
-        magnitude=True,
-        value_bounds=[None, None],
+        suppressed=marks,
         checks=["derivable"],
     )
 
-    assert (derivable(table).holds, derivable(table).achieved) == (False, 1)
+    check = derivable(table)
+    assert (check.holds, check.achieved, check.details["suppressed"]) == expected
+
+
+def test_what_no_category_explains_does_not_advise_what_was_said(tmp_path: Path) -> None:
+    file = write(tmp_path / "t.csv", ["region", "n"], [["a", 12], ["b", 20], ["Total", 30]])
+
+    result = run("tables", str(file), *ASKED, "--absent", "suppressed", "--derivable")
+
+    assert result.exit_code == 2
+    assert "a total is less than its parts" in result.stderr
+    assert "--absent" not in result.stderr
 
 
 # --- the screen and the command --------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from warehouses import ENGINES, Database
 
 
-@pytest.fixture(scope="module", params=["postgres", "sqlite", "clickhouse", "spark"])
+@pytest.fixture(scope="module", params=["postgres", "sqlite", "clickhouse", "mariadb", "spark"])
 def database(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:

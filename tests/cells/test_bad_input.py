@@ -82,13 +82,14 @@ WRONG = [
         "region,n\nsecret-north,31337\nb,4\nTotal,31342\n",
         (*PUBLISHED, "--total-label", "Total", "--derivable"),
         "1 of 1 total is not the sum of its parts, so nothing can be concluded: rows are missing "
-        "(--absent suppressed) or figures rounded.",
+        "(--absent suppressed), or totals are rounded each on its own (--totals rounded:BASE).",
     ),
     (
         "region,n\nsecret-north,secret-mark\nb,4\nTotal,31337\n",
         (*PUBLISHED, "--total-label", "Total", "--derivable", "--suppressed", "secret-mark=1..9"),
         "a suppressed cell would lie outside what its mark says, so no table fits these figures. "
-        "Check the range of each mark, and whether figures are rounded.",
+        "Check the range of each mark, whether a total is less than its parts, and whether figures "
+        "are rounded (--totals rounded:BASE).",
     ),
     (
         "region,n\nsecret-north,31337\nb,4\n",

@@ -187,6 +187,7 @@ def _derived(counts: list[int], hidden: set[int]) -> int:
         published=True,
         suppressed="*",
         total_label="Total",
+        totals="true",
         derivable=True,
     ).tables
     return int(result.checks[0].achieved)

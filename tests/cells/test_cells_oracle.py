@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +21,33 @@ import kanon_sql as kanon
 NAMES = ("region", "total", "firm", "value", "w")
 TYPES = (pyarrow.string(), pyarrow.string(), pyarrow.int64(), pyarrow.int64(), pyarrow.int64())
 BY = ("region", "total")
+OF_HUNDREDTHS = {
+    "whole": (pyarrow.int64(), int),
+    "text": (pyarrow.string(), lambda n: str(Decimal(n) / 100)),
+    "float": (pyarrow.float64(), lambda n: n / 100),
+    "decimal": (pyarrow.decimal128(12, 2), lambda n: Decimal(n) / 100),
+}
+"""Types of a figure, and how it is made from hundredths."""
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> Filled:
+def tables(draw: st.DrawFn, kinds: Sequence[str] = tuple(OF_HUNDREDTHS)) -> Filled:
     """Records of two dimensions, with NULL in each, zeros, negatives and ties."""
     some = st.sampled_from
+    (type, figure), (of_weights, weight) = (OF_HUNDREDTHS[draw(some(kinds))],) * 2
     record = st.tuples(
         some(["N", "S", None]),
         some(["a", "b", "Total", None]),
         st.integers(1, 4),
-        some([None, 0, 0, 1, 2, 5, 10, 10, 90, 100, -3]),
-        some([1, 1, 2, 5]),
+        some([None, 0, 0, 1, 2, 5, 10, 10, 29, 90, 100, -3]),
+        some([100, 100, 150, 225, 500]),
     )
     records = draw(st.lists(record, min_size=1, max_size=14))
     without = draw(some([None, None, "N", "S"]))
     # A region whose values are all NULL is one of the table all the same.
     records = [(*r[:3], None if r[0] == without else r[3], r[4]) for r in records]
-    return Filled(NAMES, TYPES, tuple(records))
+    figures = [(*r[:3], None if r[3] is None else figure(r[3]), weight(r[4])) for r in records]
+    return Filled(NAMES, (*TYPES[:3], type, of_weights), tuple(figures))
 
 
 SETTINGS = st.fixed_dictionaries(

@@ -31,7 +31,7 @@ CHECKS = [
 ]
 ONE = ("N", "a", 1, 5, 1)
 """A record of both tables, as a comparison needs a cell of both."""
-DRAWN = tables().map(lambda table: Filled(NAMES, TYPES, (*table.rows, ONE)))
+DRAWN = tables(["whole"]).map(lambda table: Filled(NAMES, TYPES, (*table.rows, ONE)))
 Listed = dict[tuple[Any, ...], tuple[int, ...]]
 
 

@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import math
 import os
 import signal
 import stat
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,7 +36,8 @@ from kanon_sql.cli.mcp import TOOLS, Assistant, tables_by_name
 from kanon_sql.cli.mcp_figures import HIDDEN, ShownFigures, shown_parameters
 from kanon_sql.cli.mcp_log import question_log
 from kanon_sql.errors import EngineError, InputError, SpecError
-from kanon_sql.results.table import CheckResult, Summary, TableResult
+from kanon_sql.results.release import Metrics, Point
+from kanon_sql.results.table import CheckResult, HistogramBin, Summary, TableResult
 from kanon_sql.spec.spec import AuditSpec
 
 FEW = "fewer than 10"
@@ -217,8 +219,25 @@ FIGURES = [
     ("l_diversity", {"l": 2, "sensitive": "s"}, 3, {}, 3),
     ("p_sensitive_k_anonymity", {"p": 2, "k": 3, "sensitive": "s"}, 2, {}, 2),
     ("composed_l_diversity", {"l": 2, "sensitive": "s"}, 1, {}, 1),
-    ("entropy_l_diversity", {"l": 2, "sensitive": "s"}, 2.123456, {}, 2.12),
+    ("entropy_l_diversity", {"l": 2, "sensitive": "s"}, 2.123456, {}, 2.1),
     ("t_closeness", {"t": 0.2, "sensitive": "s"}, 0.123456, {}, 0.12),
+    ("t_closeness", {"t": 0.2, "sensitive": "s"}, 0.0, {}, 0.0),
+    ("t_closeness", {"t": 0.2, "sensitive": "s"}, 0.00123, {}, "less than 0.01"),
+    ("t_closeness", {"t": 0.2, "sensitive": "s"}, 0.9987, {}, "more than 0.99"),
+    ("t_closeness", {"t": 0.2, "sensitive": "s"}, 0.163456, {"largest_class": 60}, 0.2),
+    ("t_closeness", {"t": 0.2, "sensitive": "s"}, 0.123456, {"largest_class": 9}, HIDDEN),
+    ("t_closeness", {"t": 0.2, "sensitive": "s"}, 0.123456, {"records": 49}, HIDDEN),
+    ("alpha_k_anonymity", {"alpha": 0.5, "sensitive": "s"}, 1.0, {}, 1.0),
+    ("basic_beta_likeness", {"beta": 1, "sensitive": "s"}, 3334.67, {"records": 10_007},
+     "more than 1000"),
+    ("basic_beta_likeness", {"beta": 1, "sensitive": "s"}, 3334.67, {"records": 3_456},
+     "more than 340"),
+    ("basic_beta_likeness", {"beta": 1, "sensitive": "s"}, 98.765, {}, 99.0),
+    ("enhanced_beta_likeness", {"beta": 1, "sensitive": "s"}, 101.0, {}, "more than 100"),
+    ("recursive_cl_diversity", {"c": 1, "l": 2, "sensitive": "s"}, 1.003, {}, 1.0),
+    ("entropy_l_diversity", {"l": 2, "sensitive": "s"}, 1.05, {}, "less than 1.1"),
+    ("delta_disclosure", {"delta": 1, "sensitive": "s"}, 4.7, {}, "more than 4.6"),
+    ("delta_disclosure", {"delta": 1, "sensitive": "s"}, 4.5, {}, 4.5),
     ("delta_disclosure", {"delta": 1, "sensitive": "s"}, float("inf"), {}, "Infinity"),
     ("k_e_anonymity", {"k": 2, "e": 5, "sensitive": "s"}, 918_273.5, {}, HIDDEN),
     ("k_e_anonymity", {"k": 2, "e": 5, "sensitive": "s"}, 918_273, {}, HIDDEN),
@@ -243,6 +262,188 @@ def test_what_is_achieved_is_told_by_what_it_measures(
     assert shown._check(check)["achieved"] == told
 
 
+def test_the_loss_of_a_release_tells_no_suppressed_record() -> None:
+    """Where every level is 0, the loss is the share of suppressed records."""
+    shown = figures(records=10_007)
+    losses = {0.0003: "less than 0.001", 0.123: 0.12, 0.9995: "more than 0.999", 0.0: 0.0}
+    for loss, told in losses.items():
+        metrics = Metrics(0.5, loss, None, None, None, None, None, {})
+        point = Point(3, {"a": 0}, None, 3, 100, metrics, 0.0)
+        assert shown.cost(point) == {"k": 3, "levels": {"a": 0}, "loss": told, "suppressed": FEW}
+
+
+FEWEST_SHOWN = 3
+"""The smallest `--min-cell`, for which small tables are many."""
+Cells = tuple[tuple[int, ...], ...]
+"""The records of each class by sensitive value."""
+
+
+def tables_of(records: int, number: int, values: int) -> Iterator[Cells]:
+    """Every table of so many records in so many classes, whose order says nothing."""
+
+    def parts(whole: int, count: int) -> Iterator[tuple[int, ...]]:
+        if count == 1:
+            yield (whole,)
+            return
+        for first in range(whole + 1):
+            yield from ((first, *rest) for rest in parts(whole - first, count - 1))
+
+    for flat in parts(records, number * values):
+        cells = tuple(flat[place : place + values] for place in range(0, number * values, values))
+        if all(map(any, cells)) and list(cells) == sorted(cells):
+            yield cells
+
+
+def measured(cells: Cells) -> dict[str, float]:
+    """What the models of ratios measure of a table, by their formulas."""
+    total, values = sum(map(sum, cells)), range(len(cells[0]))
+    shares = [sum(one[value] for one in cells) / total for value in values]
+    of_classes = [[count / sum(one) for count in one] for one in cells]
+    pairs = [(q, p) for one in of_classes for q, p in zip(one, shares, strict=True) if p]
+    ordered = [sorted(one, reverse=True) for one in cells]
+    return {
+        "alpha_k_anonymity": max(map(max, of_classes)),
+        "t_closeness": max(
+            sum(max(q - p, 0) for q, p in zip(one, shares, strict=True)) for one in of_classes
+        ),
+        "basic_beta_likeness": max(q / p - 1 for q, p in pairs),
+        "delta_disclosure": max(abs(math.log(q / p)) if q else math.inf for q, p in pairs),
+        "entropy_l_diversity": min(
+            math.exp(-sum(q * math.log(q) for q in one if q)) for one in of_classes
+        ),
+        "recursive_cl_diversity": max(
+            one[0] / sum(one[1:]) if any(one[1:]) else math.inf for one in ordered
+        ),
+    }
+
+
+NEEDED: dict[str, dict[str, Any]] = {"recursive_cl_diversity": {"c": 9, "l": 2}}
+
+
+def told_of(cells: Cells, ratios: dict[str, float]) -> dict[str, Any]:
+    """The answer of an audit on a table with such figures."""
+    sizes = Counter(map(sum, cells))
+    checks = [
+        CheckResult(model, {**NEEDED.get(model, {}), "sensitive": "s"}, None, value)
+        for model, value in ratios.items()
+    ]
+    summary = Summary(
+        records=sum(map(sum, cells)), classes=len(cells), k=min(sizes), largest_class=max(sizes),
+        uniques=sizes[1],
+    )  # fmt: skip
+    bins = [HistogramBin(size, many, size * many) for size, many in sorted(sizes.items())]
+    table = TableResult(
+        "t", "duckdb", "measured", ("a",), summary=summary, histogram=bins, checks=checks
+    )
+    return ShownFigures(table, FEWEST_SHOWN).audit()
+
+
+def printed(answer: Any) -> Iterator[float]:
+    """Every number of an answer, also those in words."""
+    if isinstance(answer, dict | list):
+        for part in answer.values() if isinstance(answer, dict) else answer:
+            yield from printed(part)
+    elif isinstance(answer, str):
+        last = answer.rpartition(" than ")[2]
+        yield from [float(last)] if last.replace(".", "", 1).isdigit() else []
+    elif isinstance(answer, int | float):
+        yield answer
+
+
+def inversions(model: str, ratio: float, count: float) -> Iterator[float]:
+    """The counts that follow from a ratio and a count."""
+    if model == "delta_disclosure":
+        ratio = math.exp(min(ratio, 99))
+    elif model == "entropy_l_diversity" and 1 < ratio < 2:
+        yield count * rarer_of_two(ratio)
+    yield ratio * count
+    yield abs(1 - ratio) * count
+    yield count / ratio
+    yield count / (1 + ratio)
+    yield count * ratio / (1 + ratio)
+    if ratio != 1:
+        yield count / abs(1 - ratio)
+
+
+def rarer_of_two(number: float) -> float:
+    """The share of the rarer of two values that have this effective number."""
+    low, high = 0.0, 0.5
+    for _ in range(50):
+        half = (low + high) / 2
+        entropy = -sum(share * math.log(share) for share in (half, 1 - half) if share)
+        low, high = (half, high) if math.exp(entropy) < number else (low, half)
+    return low
+
+
+def small_counts(cells: Cells) -> set[int]:
+    """The counts of a table that no answer may tell."""
+    counts = [sum(one) for one in cells] + [count for one in cells for count in one]
+    counts += [sum(one[value] for one in cells) for value in range(len(cells[0]))]
+    return {count for count in counts if 0 < count < FEWEST_SHOWN}
+
+
+def discovered(cells: Cells, answer: dict[str, Any], ratios: dict[str, Any]) -> set[int]:
+    """The small counts of a table that two printed figures give."""
+    records = answer["records"]
+    if not isinstance(records, int):
+        return set()
+    every = [records, records + FEWEST_SHOWN - 1]
+    told = {(model, one) for model, each in ratios.items() for one in {*printed(each)} - {0.0, 1.0}}
+    found: set[int] = set()
+    for model, ratio in told:
+        ends = [[*inversions(model, one, n)] for one in as_printed(ratio) for n in every]
+        found |= only_ones(zip(*ends, strict=False))
+        for _, other in told:
+            apart = [abs(one - two) for one in as_printed(ratio) for two in as_printed(other)]
+            found |= only_ones([[gap * n for gap in apart for n in every]])
+    return found & small_counts(cells)
+
+
+def as_printed(ratio: float) -> tuple[float, float]:
+    """The ends of what is rounded to these two digits."""
+    half = 10.0 ** (math.floor(math.log10(ratio)) - 1) / 2
+    return ratio - half, ratio + half
+
+
+def only_ones(ranges: Iterable[Sequence[float]]) -> set[int]:
+    """The whole numbers that are alone in the range of some numbers."""
+    whole = [range(math.ceil(min(each)), math.floor(max(each)) + 1) for each in ranges]
+    return {each[0] for each in whole if len(each) == 1}
+
+
+ROWS_AND_CLASSES = [(range(2, 22), 2, 2), (range(3, 12), 3, 2), (range(2, 10), 2, 3)]
+
+
+@pytest.mark.parametrize(("sizes", "number", "values"), ROWS_AND_CLASSES)
+def test_no_two_figures_of_an_answer_give_a_small_count(
+    sizes: Any, number: int, values: int
+) -> None:
+    """Every table of so many records: no product, quotient or difference of what is printed is one
+    of its small counts, and no other count."""
+    as_they_are = 0
+    for cells in (cells for records in sizes for cells in tables_of(records, number, values)):
+        ratios = measured(cells)
+        answer = told_of(cells, ratios)
+        told = {check["model"]: check["achieved"] for check in answer["checks"]}
+        assert all(number == float(f"{number:.2g}") for number in printed([*told.values()]))
+        assert discovered(cells, answer, told) == set(), (cells, answer)
+        exact = {name: value for name, value in ratios.items() if value < math.inf}
+        as_they_are += bool(discovered(cells, answer, exact))
+    # Two digits of the ratios themselves would give many.
+    assert as_they_are > 20
+
+
+def test_a_rare_value_does_not_follow_from_beta() -> None:
+    """The case that a quotient gave: 10,007 people, 3 of them alone with a value of their class."""
+    rows = [("rare", "x", "own")] * 3 + [("a", "x", f"s{n % 4}") for n in range(10_004)]
+    written(rows)
+    spec(checks=[{"basic_beta_likeness": {"beta": 9, "sensitive": "s"}}])
+    with assistant() as server:
+        answer = asked(server, "audit", table="t")
+    [check] = [each for each in answer["checks"] if each["model"] == "basic_beta_likeness"]
+    assert (answer["records"], check["achieved"]) == (10_000, "more than 1000")
+
+
 def test_an_event_table_is_told_by_its_people_alone() -> None:
     rows = [(f"p{person}", f"w{place}", "1") for person in range(120) for place in range(3)]
     rows += [(f"p{person}", f"rare {person}", "1") for person in range(14)]
@@ -262,7 +463,7 @@ def test_an_event_table_is_told_by_its_people_alone() -> None:
     assert (described["quasi_identifiers"], described["events"]) == ([], ["ward", "hour"])
     assert (answer["records"], answer["people"], answer["sizes"]) == (370, 120, [])
     told = [(each["achieved"], each["violating_people"]) for each in answer["checks"]]
-    assert told == [(FEW, 10), (0.08, 10), (0.08, 10)]
+    assert told == [(FEW, 10), (0.083, 10), (0.083, 10)]
     assert (profile["refused"], "no quasi-identifiers" in profile["why"]) == ("question", True)
     assert '"ward"' in sql
     assert traces(json.dumps([described, answer, profile, sql])) == []
@@ -887,20 +1088,97 @@ def test_over_stdio_a_log_that_can_t_be_written_ends_with_3() -> None:
     assert 0 < len(lines()) == len(answers) < 20
 
 
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+def call(arguments: str, number: str = "2", name: str = '"audit"') -> str:
+    """A call of a tool as a line, by the texts of its parts."""
+    params = f'{{"name": {name}, "arguments": {arguments}}}'
+    return f'{{"jsonrpc": "2.0", "id": {number}, "method": "tools/call", "params": {params}}}'
+
+
+INVALID, UNREADABLE = -32600, -32700
+LINES: dict[str, tuple[str, int | str | None, int | None]] = {
+    "surrogate": (call('{"table": "\\ud800"}'), 2, INVALID),
+    "surrogate as a tool": (call("{}", name='"\\udfff"'), 2, INVALID),
+    "surrogate as an id": (call("{}", '"\\ud800"'), None, INVALID),
+    "nested": (call(f'{{"table": {"[" * 900}{"]" * 900}}}'), 2, INVALID),
+    "nested deeper": (call(f'{{"table": {"[" * 99_999}{"]" * 99_999}}}'), None, UNREADABLE),
+    "no number": (call('{"table": NaN}'), None, UNREADABLE),
+    "huge": (call(f'{{"table": {"9" * 5_000}}}'), None, UNREADABLE),
+    "twice": (call('{"table": "t", "table": "u"}'), None, UNREADABLE),
+    "fraction as an id": (call('{"table": "t"}', "1.5"), None, INVALID),
+    "object as an id": (call('{"table": "t"}', "{}"), None, INVALID),
+    "no object": ("[]", None, INVALID),
+    "no JSON": ("hello", None, UNREADABLE),
+    "another version": ('{"jsonrpc": "1.0", "id": 2, "method": "ping"}', 2, INVALID),
+    "too long": (call(f'{{"table": "{"x" * (1 << 21)}"}}'), None, INVALID),
+    # Questions that are read, and refused as any other.
+    "long": (call(f'{{"table": "{"x" * 500_000}"}}'), 2, None),
+    "infinite": (call('{"table": 1e999}'), 2, None),
+    "nested a little": (call('{"table": [[[[{}]]]]}'), 2, None),
+    "latin": (call('{"table": "\udce9"}'), 2, None),
+    "null": (call("null"), 2, None),
+}
+
+
+def test_every_line_has_an_answer() -> None:
+    """Also one that the SDK can't read, and would pass over."""
+    written(classes(12, 12))
+    spec()
+    command = [sys.executable, "-m", "kanon_sql", "mcp", "kanon.yml", "--log", "log.jsonl"]
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as server:
+        assert server.stdin
+        assert server.stdout
+
+        def asks(line: str) -> dict[str, Any]:
+            server.stdin.write(f"{line}\n".encode(errors="surrogateescape"))
+            server.stdin.flush()
+            answer: dict[str, Any] = json.loads(server.stdout.readline())
+            return answer
+
+        asks(json.dumps(HELLO))
+        server.stdin.write(f"{json.dumps(ready)}\n\n \r\n".encode())
+        answers = {name: asks(line) for name, (line, _, _) in LINES.items()}
+        last = asks(call('{"table": "t"}', "99"))
+        out, err = server.communicate(timeout=60)
+    found = {
+        name: (answer["id"], answer.get("error", {}).get("code"))
+        for name, answer in answers.items()
+    }
+    assert found == {name: (number, code) for name, (_, number, code) in LINES.items()}
+    refused = [answer["result"]["isError"] for answer in answers.values() if "result" in answer]
+    assert refused == [True] * 5
+    told = json.dumps([answer.get("error") for answer in answers.values()])
+    assert [part for part in ("xxx", "ud800", "[[[", "hello") if part in told] == []
+    assert last["result"]["structuredContent"]["records"] == 20
+    assert (server.returncode, out, err) == (0, b"", b"")
+    assert [line["outcome"] for line in lines()] == [*["refused"] * 5, "answered"]
+
+
 def test_ctrl_c_ends_with_0_and_in_silence() -> None:
     """Asked by the handshake of older clients, without the SDK."""
     written(classes(12, 12))
     spec()
     command = [sys.executable, "-m", "kanon_sql", "mcp", "kanon.yml", "--log", "log.jsonl"]
-    client = {"name": "test", "version": "1"}
-    handshake = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
-    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": handshake}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as server:
         assert server.stdin
         assert server.stdout
-        server.stdin.write(f"{json.dumps(hello)}\n")
+        server.stdin.write(f"{json.dumps(HELLO)}\n")
         server.stdin.flush()
         answer = json.loads(server.stdout.readline())
         server.send_signal(signal.SIGINT)

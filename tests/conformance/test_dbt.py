@@ -31,8 +31,11 @@ import yaml
 from places import ROOT, TESTS
 from sqlglot import exp
 
+from kanon_sql.auditing.auditor import audit
+from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import percentage
 from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.spec.dbt.manifest import read_manifest
 from kanon_sql.spec.hierarchy import parse_builder
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.sql import macros
@@ -319,6 +322,34 @@ def test_it_says_what_the_oracle_says(name: str, project: Built) -> None:
     assert (project.status(name) == "pass", project.failures(name)) == (
         holds, 0 if holds else at_risk,
     )  # fmt: skip
+
+
+def test_an_audit_of_the_manifest_says_of_events_what_their_tests_say(on_duckdb: Built) -> None:
+    chosen = read_manifest(
+        on_duckdb.folder / "target" / "manifest.json",
+        ["visits"],
+        f"duckdb:{on_duckdb.folder / 'clinic.duckdb'}",
+    )
+    assert chosen.spec is not None
+    found = {}
+    for table, result in zip(
+        chosen.spec.tables, audit(chosen.spec, RunOptions()).tables, strict=True
+    ):
+        for check in result.checks:
+            key = (frozenset(table.events), frozenset(table.quasi_identifiers), check.model)
+            found[(*key, json.dumps(check.parameters, sort_keys=True))] = check.holds
+
+    verdicts = {}
+    for name, each in ASKED.items():
+        if each.model == "visits" and not stops(name):
+            given = dict(each.arguments)
+            events, known = given.pop("events"), given.pop("quasi_identifiers", ())
+            model = MODELS[each.test](**{key: given[key] for key in given if key != "entity"})
+            key = (frozenset(events), frozenset(known), each.test)
+            parameters = json.dumps(model.parameters, sort_keys=True)
+            verdicts[name] = found.get((*key, parameters), "not asked")
+    assert verdicts == {name: name.endswith("_holds") for name in verdicts}
+    assert len(verdicts) > 5
 
 
 def test_every_model_is_seen_to_hold_and_to_fail() -> None:
@@ -827,6 +858,45 @@ def test_a_model_at_given_levels(project: Built) -> None:
     assert {record["area"] for record in records} == {"MA", None}
 
 
+def _interval(number: int | None) -> str | None:
+    return None if number is None else f"[{number // 10 * 10},{number // 10 * 10 + 10})"
+
+
+def test_a_name_is_the_column_and_an_expression_is_as_it_stands(project: Built) -> None:
+    """Whatever SQL takes the name for: `user` by itself is the role of the database."""
+    zips = {row["zip"] for row in seed("patients")}
+    masked = {value: value and f"{value[:3]}**" for value in zips}
+    expected = [
+        {
+            "patient": row["patient"],
+            "of_user": row["patient"][:2],
+            "of_current_date": str(row["admitted"].year) if row["admitted"] else None,
+            "of_order": _interval(row["age"]),
+            "of_2020": _interval(row["age"]),
+            "of_post_code": masked[row["zip"]],
+            "of_quoted": masked[row["zip"]],
+            "of_post_dash_code": masked[row["zip"]],
+            "of_say_it": row["diagnosis"] and row["diagnosis"][:3],
+            "of_records": row["sex"],
+            "of_aerztin": row["patient"][:2],
+            "of_expression": _interval((row["age"] or 0) + 10),
+            "of_predicate": "true" if row["age"] is None else "false",
+            "of_case": "f" if row["sex"] == "F" else None,
+            "of_qualified": row["sex"],
+            "of_true": {"F": "woman", "M": "man"}.get(row["sex"]),
+        }
+        for row in seed("patients")
+    ]
+
+    found = project.rows("select * from odd_generalised")
+
+    def in_order(rows: list[dict[str, Any]]) -> list[str]:
+        return sorted(json.dumps(row, sort_keys=True) for row in rows)
+
+    assert in_order(found) == in_order(expected)
+    assert len({row["of_user"] for row in found}) > 1
+
+
 # --- what is refused --------------------------------------------------------------------------
 
 QI = {"quasi_identifiers": ["zip", "age"]}
@@ -1012,6 +1082,8 @@ NO_BUILDERS: dict[str, str] = {
     "'age', 'mask:right'": "longest, the characters of the longest value, must be a whole number",
     "'age', 'date:week'": "date can't be week",
     "'age', 'width:5,10', 3": "has levels 0 to 2 in width:5,10, so there is no level 3",
+    "none, 'width:5'": "the column must be a text, its name or another expression",
+    "' ', 'suppress'": "the column must be a text, its name or another expression",
     "'age', 'width:5', '1'": "level must be a whole number, 0 for the raw value; found the text",
     "'age', 'width:5', type='int'": "type must be None or text or integer",
     "'age', {'width': 5}": "the builder must be a text, as in 'width:10', or a relation",

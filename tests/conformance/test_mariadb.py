@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import asking
+import oracle_of_events
 import pyarrow
 import pymysql
 import pytest
@@ -100,6 +101,37 @@ def test_levels_are_chosen_as_the_embedded_engine_chooses_them(
     assert [each.achieved for each in there.tables[0].checks] == [
         each.achieved for each in here.tables[0].checks
     ]
+
+
+# --- events ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("times", [False, True], ids=["a set", "as often"])
+@pytest.mark.parametrize("m", [2, 5, 20])
+def test_events_are_drawn_in_seconds(mariadb: MariaDBServer, m: int, times: bool) -> None:
+    """Each step of a chain doubles what the server reads, or the memory of its plan."""
+    rows = tuple(
+        (n * n % 13, f"w{n * 5 % 7 // 2}", None if n % 11 == 0 else f"m{n % 3}") for n in range(120)
+    )
+    names, types = ("person", "ward", "month"), (pyarrow.int64(), *[pyarrow.string()] * 2)
+    mariadb.load("visits", Filled(names, types, rows))
+    known = kanon.KnownEvents(m=m, k=3, times=times, max_combinations=0)
+    people = oracle_of_events.People(asking.records(names, rows), names[0], names[1:], [])
+
+    [found] = kanon.audit(
+        "visits",
+        entity="person",
+        events=names[1:],
+        checks=[known],
+        engine=mariadb.url,
+        timeout=60,
+    ).checks
+
+    expected = oracle_of_events.known_events(people, known.parameters)
+    figures = ("drawn", "attacked", "fewer", "random")
+    assert {name: found.details[name] for name in figures} == asking.near(
+        {name: expected[name] for name in figures}
+    )
 
 
 # --- values ---------------------------------------------------------------------------------

@@ -9,8 +9,10 @@ import os
 import random
 import re
 import sqlite3
+import struct
 from contextlib import closing
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -555,6 +557,116 @@ def test_nan_is_found_beyond_the_bounds_that_a_parquet_file_tells(
     assert spread.checks[0].holds
 
 
+INSTANT = 1577836800123456789  # 2020-01-01 00:00:00.123456789
+DAY = 86400 * 10**9
+NS_UNREAD = duckdb.__version__ < "2"
+"""Whether DuckDB has no type for points in time with a zone in nanoseconds, nor reads INT96."""
+
+
+def int96(path: Path, *columns: list[int]) -> Path:
+    """A Parquet file with points in time, as nanoseconds since 1970, in columns of type INT96; by
+    their bytes, as writers in Arrow hold no date after 2262."""
+    near = [[INSTANT + 97 * place for place, _ in enumerate(column)] for column in columns]
+    table = {f"t{n}": pa.array(column, pa.timestamp("ns")) for n, column in enumerate(near)}
+    pyarrow.parquet.write_table(
+        pa.table({**table, "zip": ["a"] * len(columns[0])}),
+        path,
+        use_deprecated_int96_timestamps=True,
+        use_dictionary=False,
+        compression="none",
+    )
+
+    def raw(instant: int) -> bytes:
+        days, nanoseconds = divmod(instant, DAY)
+        return struct.pack("<qi", nanoseconds, days + 2440588)
+
+    content = path.read_bytes()
+    for column, stand_ins in zip(columns, near, strict=True):
+        values = b"".join(map(raw, stand_ins))
+        assert content.count(values) >= 1
+        content = content.replace(values, b"".join(map(raw, column)), 1)
+    path.write_bytes(content)
+    return path
+
+
+def classes_of(source: Any, column: str) -> int | str:
+    """The number of classes by a column, or what it is refused for."""
+    try:
+        [table] = kanon.audit(source, column).tables
+    except kanon.KanonError as error:
+        return str(error)
+    return table.summary.classes
+
+
+@pytest.mark.parametrize(
+    ("columns", "classes"),
+    [
+        ([[INSTANT, INSTANT - 1]], [2]),
+        ([[INSTANT, INSTANT - 1, INSTANT]], [2]),
+        ([[0, 1000, 10**18], [1, 2, 3]], [3, 3]),
+        ([[-62135596800 * 10**9, 253402300799 * 10**9, 0]], [3]),
+        ([[-62135596800 * 10**9, 253402300799 * 10**9], [1, 2]], [2, "INT96"]),
+        ([[-62135596800 * 10**9, -62135596800 * 10**9 + 1]], ["INT96"]),
+    ],
+)
+def test_int96_is_read_to_the_nanosecond_or_refused_by_name(
+    tmp_path: Path, columns: list[list[int]], classes: list[int | str]
+) -> None:
+    file = int96(tmp_path / "p.parquet", *columns)
+    for name, expected in enumerate(classes):
+        found = classes_of(file, f"t{name}")
+        if expected == "INT96" or NS_UNREAD:
+            assert (
+                f'column "t{name}" of p.parquet holds timestamps of Parquet\'s type INT96' in found
+            )
+        else:
+            assert found == expected
+    [table] = kanon.audit(f"{tmp_path}/*.parquet", "zip").tables
+    assert table.summary.classes == 1
+    refused = [f"t{name}" for name, one in enumerate(classes) if one == "INT96" or NS_UNREAD]
+    assert [warning[1:3] for warning in table.warnings if "INT96" in warning] == refused
+
+
+def test_int96_is_exact_in_globs_references_and_releases(tmp_path: Path) -> None:
+    for part in (1, 2):
+        (tmp_path / f"part={part}").mkdir()
+        int96(tmp_path / f"part={part}" / "p.parquet", [INSTANT, INSTANT - part])
+    if NS_UNREAD:
+        assert "INT96" in str(classes_of(f"{tmp_path}/*/p.parquet", "t0"))
+        return
+    [table] = kanon.audit(
+        f"{tmp_path}/*/p.parquet",
+        "t0",
+        k_map=1,
+        references={"all": kanon.ReferenceSpec(source=f"{tmp_path}/part=2/p.parquet")},
+    ).tables
+    assert (table.summary.classes, table.summary.k) == (3, 1)
+    assert [check.achieved for check in table.checks if check.model == "k_map"] == [0]
+    kanon.anonymize(f"{tmp_path}/*/p.parquet", ["zip"], k=2, output=tmp_path / "release.parquet")
+    assert classes_of(tmp_path / "release.parquet", "t0") == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "because"),
+    [
+        (pa.array([Decimal(f"{10**39}.0{n}") for n in "12"]), "decimals of more than 38 digits"),
+        (pa.array([1, 2], pa.timestamp("ns", "UTC")), NS_UNREAD and "holds nanoseconds"),
+        (pa.array([1, 2], pa.time64("ns")), NS_UNREAD and "holds nanoseconds"),
+        (pa.array([1, 2], pa.timestamp("ns")), ""),
+        (pa.array([Decimal(f"{10**34}.0{n}") for n in "12"]), ""),
+        (pa.array([2**63, 2**63 + 1], pa.uint64()), ""),
+    ],
+)
+def test_parquet_is_read_value_for_value_or_refused_by_name(
+    tmp_path: Path, values: pa.Array, because: str
+) -> None:
+    pyarrow.parquet.write_table(pa.table({"a": values}), tmp_path / "p.parquet")
+    if because:
+        assert because in classes_of(tmp_path / "p.parquet", "a")
+    else:
+        assert classes_of(tmp_path / "p.parquet", "a") == 2
+
+
 def test_folders_named_like_columns_are_text(tmp_path: Path) -> None:
     for zip_code in ("02138", "2138"):
         parquet(tmp_path / f"zip={zip_code}", "select 1 as a", "p.parquet")
@@ -644,16 +756,123 @@ def test_no_refusal_holds_a_value_that_is_the_name_of_a_folder(
     )
 
 
-def test_a_folder_named_like_a_column_of_the_file_is_not_read_in_its_place(tmp_path: Path) -> None:
+ANOTHER_VALUE = (
+    "and a folder above it gives that column another value, which other readers would read in its "
+    "place. Rename the folder or the column."
+)
+FORMS = ["parquet", "csv", "json", "arrow"]
+
+
+def in_folder(folder: Path, select: str, form: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    if form == "arrow":
+        pyarrow.feather.write_feather(duckdb.sql(select).to_arrow_table(), folder / "p.arrow")
+    else:
+        duckdb.sql(f"copy ({select}) to '{folder}/p.{form}' (format {form})")
+    return folder / f"p.{form}"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_folder_that_gives_a_column_of_its_files_another_value_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """DuckDB and polars read the folder's value: k = 1 for them, where the files hold k = 2."""
+    monkeypatch.chdir(tmp_path)
+    for zip_code in ("02138", "02139"):
+        in_folder(tmp_path / f"zip={zip_code}", "select '0213*' as zip, 'a' as a", form)
+    assert refusal(f"*/p.{form}").replace("./", "") == (
+        f'zip=…/p.{form} (file 1 of 2 by path) has a column "zip", {ANOTHER_VALUE}'
+    )
+    masked = Path("zip=02138", f"p.{form}")
+    assert refusal(masked) == f'p.{form} has a column "zip", {ANOTHER_VALUE}'
+    if form != "arrow":
+        read_by_duckdb = duckdb.sql(f"select zip from '*/p.{form}' order by zip").fetchall()
+        assert read_by_duckdb == [("02138",), ("02139",)]
+
+
+@pytest.mark.parametrize(
+    ("folder", "value", "forms"),
+    [
+        ("zip=02138", "'02138'", FORMS),
+        ("ZIP=a%20b", "'a b'", FORMS),
+        ("month=02", "2", ["parquet", "json", "arrow"]),
+        ("day=2024-02-01", "date '2024-02-01'", FORMS),
+        ("share=1.50", "1.5::double", ["parquet", "json", "arrow"]),
+        ("zip=__HIVE_DEFAULT_PARTITION__", "null::varchar", FORMS),
+    ],
+)
+def test_a_folder_may_repeat_what_each_of_its_files_has(
+    tmp_path: Path, folder: str, value: str, forms: list[str]
+) -> None:
+    """A number of a text file is text, and 2 is not 02 there."""
+    name = folder.partition("=")[0]
+    select = f"select {value} as {name.lower()}, n as a from range(3) as r(n)"
+    [[there]] = duckdb.sql(f"select {value}").fetchall()
+    for form in FORMS:
+        file = in_folder(tmp_path / folder, select, form)
+        if form in forms:
+            assert [str(row[0]) for row in read(file)] == [str(there)] * 3
+        else:
+            assert "another value" in refusal(file)
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "select '02138' as zip union all select '02139'",
+        "select '02138' as zip union all select null",
+        "select 2138 as zip",
+        "select '2138' as zip",
+        "select null::varchar as zip",
+    ],
+)
+def test_a_folder_is_held_against_every_value_of_its_files(tmp_path: Path, select: str) -> None:
+    file = parquet(tmp_path / "zip=02138", select, "p.parquet")
+    if "select 2138" in select:  # a number has no leading zero
+        assert read(file) == [(2138,)]
+    else:
+        assert refusal(file) == f'p.parquet has a column "zip", {ANOTHER_VALUE}'
+
+
+def test_two_folders_may_not_spell_one_value(tmp_path: Path) -> None:
+    """Who reads folders as text tells 02 and 2 apart."""
+    for month in ("02", "2"):
+        parquet(tmp_path / f"month={month}", "select 2 as month", "p.parquet")
+    assert "another value" in refusal(f"{tmp_path}/*/p.parquet")
+
+
+def test_a_folder_within_one_that_is_a_column_is_not_read_in_its_place(tmp_path: Path) -> None:
     """DuckDB would: then everyone in the file has one zip code, and they are one class."""
-    select = "select * from (values ('02138', 1), ('02139', 2)) as people(zip, a)"
-    file = parquet(tmp_path / "runs" / "ZIP=1", select, "p.parquet")
-    assert read(file) == [("02138", 1), ("02139", 2)]
+    select = "select '1' as zip, 'a' as a"
     beside = parquet(tmp_path / "runs" / "zip=1" / "year=2", select, "p.parquet")
     assert refusal(beside) == (
         'p.parquet has a column "zip", and a folder above it gives that column a value too, which '
         "would be read in its place. Rename the folder or the column."
     )
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("other", ["", "b=1", "A=1", "a=2/b=1", "a=1/a=2"])
+def test_folders_of_different_names_are_refused(tmp_path: Path, form: str, other: str) -> None:
+    """DuckDB ignores all of them then, or the second, and tells nobody."""
+    for folder in ("a=1", other):
+        in_folder(tmp_path / folder, "select 'x' as v", form)
+    assert "each file must lie in folders that give the same columns a value" in refusal(
+        f"{tmp_path}/**/p.{form}"
+    )
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "arrow"])
+def test_folders_of_other_files_that_tell_records_apart_are_a_column(
+    tmp_path: Path, form: str
+) -> None:
+    """A folder that all files share tells nobody apart, and is no column of them."""
+    for zip_code in ("02138", "2138"):
+        in_folder(tmp_path / f"zip={zip_code}", "select 'x' as a", form)
+    assert read(f"{tmp_path}/*/p.{form}") == [("x", "02138"), ("x", "2138")]
+    assert read(f"{tmp_path}/zip=02138/p.{form}") == [("x",)]
+    [table] = kanon.audit(f"{tmp_path}/*/p.{form}", "zip").tables
+    assert table.summary.k == 1
 
 
 def test_brackets_and_quotes_in_a_path_are_no_glob(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.auditing import fetched_sets
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.engines.spark.engine import Spark
-from kanon_sql.plan.profile_plan import Identifying
 from kanon_sql.profiling import profiler
+from kanon_sql.profiling.profile_plan import Identifying
 from kanon_sql.spec.arguments import spec_from_arguments
 
 if java_home() is None:

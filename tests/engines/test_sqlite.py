@@ -360,3 +360,75 @@ def test_a_file_that_another_program_writes_is_said_to_be_locked(tmp_path: Path)
             kanon.EngineError, match=r"^SQLite: database is locked\. Another program"
         ):
             kanon.audit("people", ["zip"], engine=f"sqlite:{tmp_path}/clinic.sqlite")
+
+
+# --- columns called true or false -----------------------------------------------------------------
+
+
+def people_named(database: sqlite3.Connection, column: str) -> None:
+    """Two hundred records in which one column has another name in each table."""
+    for table in ("people", "reference"):
+        database.execute(f"drop table if exists {table}")
+        database.execute(f'create table {table} ("{column}" text, age int, dx text, person int)')
+        database.executemany(
+            f"insert into {table} values (?, ?, ?, ?)",
+            [("abcd"[n * n % 4], n % 3, "xyz"[n % 7 % 3], n) for n in range(200)],
+        )
+
+
+@pytest.mark.parametrize("name", ["true", "FALSE", "True"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"quasi_identifiers": ["?", "age"], "sensitive": "dx", "k": 3},
+        {"quasi_identifiers": ["age"], "sensitive": "?", "k": 3, "l": 4, "t": 0.2},
+        {"quasi_identifiers": ["age"], "entity": "person", "events": ["?", "dx"], "k": 3},
+        {"quasi_identifiers": ["age", "?"], "references": "reference", "k_map": 30},
+        {"quasi_identifiers": ["age", "?"], "nulls": "wildcard", "k": 3},
+    ],
+)
+def test_a_column_called_true_is_a_column(
+    database: sqlite3.Connection, name: str, question: dict[str, Any]
+) -> None:
+    def found(column: str) -> dict[str, Any]:
+        people_named(database, column)
+        asked = {
+            key: [column if each == "?" else each for each in value]
+            if isinstance(value, list)
+            else column
+            if value == "?"
+            else value
+            for key, value in question.items()
+        }
+        [table] = kanon.audit("people", engine=database, **asked).tables
+        dropped = {"sql", "seconds", "quasi_identifiers", "sensitive", "events", "unassigned"}
+        told = {key: value for key, value in table.to_dict().items() if key not in dropped}
+        return {**told, "checks": [check.achieved for check in table.checks], "warnings": ()}
+
+    assert found(name) == found("plain")
+
+
+@pytest.mark.parametrize("name", ["true", "FALSE"])
+def test_the_cells_by_a_column_called_true(database: sqlite3.Connection, name: str) -> None:
+    def found(column: str) -> Any:
+        people_named(database, column)
+        [table] = kanon.tables("people", [column, "dx"], threshold=20, engine=database).tables
+        return table.cells, [check.achieved for check in table.checks]
+
+    assert found(name) == found("plain")
+
+
+def test_no_release_has_a_column_called_true(database: sqlite3.Connection) -> None:
+    people_named(database, "True")
+
+    with pytest.raises(
+        kanon.SpecError, match='column "True" of people: a view of sqlite reads that name as a text'
+    ):
+        kanon.anonymize("people", ["age"], k=3, engine=database)
+
+
+def test_an_empty_file_is_an_empty_database(tmp_path: Path) -> None:
+    (tmp_path / "empty.db").touch()
+
+    with pytest.raises(kanon.InputError, match=r"there is no table or view people .* no tables"):
+        kanon.audit("people", ["zip"], engine=f"sqlite:{tmp_path / 'empty.db'}")

@@ -33,9 +33,9 @@ from rich.text import Text
 import kanon_sql as kanon
 from kanon_sql.cli.main import main
 from kanon_sql.engines import connect
-from kanon_sql.plan.profile_plan import ProfilePlan, as_profiled, plan_profile
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.profiling.profile_plan import ProfilePlan, as_profiled, plan_profile
 from kanon_sql.report.words.numbers import sentence
 from kanon_sql.results.profile import Elimination, KnownColumn, LackedColumn, TableProfile
 from kanon_sql.spec.spec import table_spec

@@ -14,7 +14,13 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.results.consistency import faults
-from kanon_sql.results.table import CheckResult, HistogramBin, Summary, TableResult
+from kanon_sql.results.table import (
+    CheckResult,
+    HistogramBin,
+    Summary,
+    TableResult,
+    status_of,
+)
 
 
 def of_sizes(sizes: list[int], *asked: int) -> AuditResult:
@@ -25,7 +31,8 @@ def of_sizes(sizes: list[int], *asked: int) -> AuditResult:
         small = [size for size in sizes if size < k]
         return CheckResult("k_anonymity", {"k": k}, not small, min(sizes), len(small), sum(small))
 
-    checks = tuple(check(k) for k in asked)
+    measured = CheckResult("k_anonymity", {}, None, min(sizes))
+    checks = tuple(check(k) for k in asked) or (measured,)
     summary = Summary(
         records,
         None,
@@ -42,7 +49,7 @@ def of_sizes(sizes: list[int], *asked: int) -> AuditResult:
     table = TableResult(
         "people",
         "duckdb",
-        "holds" if all(each.holds for each in checks) else "violated",
+        status_of(checks),
         ("zip",),
         summary=summary,
         histogram=tuple(HistogramBin(size, n, size * n) for size, n in counted),  # type: ignore[arg-type]
@@ -170,6 +177,115 @@ def test_no_quotient_of_counts_in_a_class_is_told() -> None:
     assert re.search(r"l-diversity illness l ≥ 2 2", found)
     for asked in ("t ≤ 0.1", "β ≤ 1", "δ < 1", "α ≤ 0.1", "c < 0.5", "greatest ≤ 0.5"):
         assert f"{asked} \u2013" in found, asked
-    assert "Records about 2,000 People 1,998" in text
+    assert "Records 1,998 to 2,007 People 1,998" in text
     assert "2,001" not in text
     assert "times as frequent" not in text
+
+
+@pytest.mark.parametrize(
+    ("records", "min_cell"), [(22, 3), pytest.param(28, 4, marks=pytest.mark.slow)], ids=str
+)
+def test_a_smallest_class_that_nothing_requires_is_pooled(records: int, min_cell: int) -> None:
+    """Of the tables that a page fits, the smallest classes have one record and more."""
+    pages = defaultdict(set)
+    for sizes in partitions(records, records):
+        pages[of_outside(sizes, min_cell=min_cell)].add(min(sizes))
+
+    fine = [(page, found) for page, found in pages.items() if "classes. Figures" not in page]
+    assert fine
+    for page, found in fine:
+        assert found == set(range(1, max(found) + 1)), page
+        assert f"k-anonymity fewer than {min_cell}" in page
+        assert f"chance of more than {100 / min_cell:.1f} % in the worst case and of" in page
+
+
+def test_a_smallest_class_that_is_required_or_large_is_shown() -> None:
+    of_two = of_outside([2] * 40 + [7] * 40, 2)
+    large = of_outside([12] * 40)
+
+    assert "k-anonymity k ≥ 2 2 0" in of_two
+    assert "with a chance of 50.0 % at most and of" in of_two
+    assert "k-anonymity 12" in large
+    assert "with a chance of 8.3 % at most and of" in large
+
+
+def test_an_average_is_never_above_the_highest() -> None:
+    """50 classes are rounded to 60 among 225 records, which would be 26.7 %."""
+    assert "a chance of 25.0 % at most and of about 25.0 % on average" in of_outside(
+        [4] * 25 + [5] * 25, 4
+    )
+
+
+def of_visits(visits: list[tuple[int, int]], **more: object) -> str:
+    """The page outside of an audit of people, each with the wards of their records."""
+    table = pyarrow.table({"who": [who for who, _ in visits], "ward": [ward for _, ward in visits]})
+    made = kanon.audit(table, ["ward"], entity="who", **more)
+    return plain(made.to_html(audience="external") or "")
+
+
+@pytest.mark.parametrize(
+    ("more", "records"), [(0, "1,828"), (3, "1,828 to 1,837"), (9, "1,828 to 1,837"),
+                          (10, "about 1,840"), (40, "about 1,870")],
+)  # fmt: skip
+def test_records_are_never_fewer_than_people(more: int, records: str) -> None:
+    visits = [(who, who % 40) for who in range(1_828)]
+    visits += [(who, who % 40) for who in range(more)]
+
+    text = of_visits(visits, k=5)
+
+    assert f"Records {records} People 1,828, identified by who" in text
+
+
+def test_warnings_stay_and_what_is_left_out_is_listed() -> None:
+    """Three people share their only class with nobody, one of them alone has a second ward."""
+    visits = [(who, who % 40) for who in range(400)] + [(0, 3), (1, 5), (400, 40), (401, 40)]
+    rows = {"who": [who for who, _ in visits], "ward": [ward for _, ward in visits]}
+    rows["diag"] = [
+        ("hiv" if ward > 35 else ("flu", "cold")[who // 40 % 2]) for who, ward in visits
+    ]
+    result = kanon.audit(pyarrow.table(rows), ["ward"], entity="who", sensitive="diag", k=2)
+    inside, outside = (plain(result.to_html(audience=each) or "") for each in
+                       ("internal", "external"))  # fmt: skip
+
+    first = "The diag of 42 people (10.4 %) is certain: their class has no other."
+    second = "2 people have a combination of classes that nobody else has: whoever knows all"
+    assert first in inside
+    assert second in inside
+    assert "Warning: The diag of 10 or more people is certain: their class has no other." in outside
+    assert f"Fewer than 10{second.removeprefix('2')} their records finds them" in outside
+    listed = outside.partition("Left out for external readers: ")[2].partition(" 7. Decision")[0]
+    assert listed == (
+        "Counts below 10, and numbers of classes below 30; other counts, and shares, are rounded. "
+        "A warning tells its counts as above or below these, and no share. Distances, and other "
+        "quotients of counts in a class, beside their requirement. These parts: Risk curve, "
+        "Sensitive attributes, Evidence."
+    )
+    assert "Left out for external readers" not in inside
+    assert "; 10.4 % of the people give their diag away; whoever" in inside
+    assert "; 10 or more of the people give their diag away; whoever" in outside
+
+
+def test_the_average_class_of_a_release_does_not_tell_the_number_of_classes() -> None:
+    """120 records in 12 classes: the average would tell the 12, which are fewer than 30."""
+    table = pyarrow.table({"ward": [n % 12 for n in range(120)]})
+    few = kanon.anonymize(table, ["ward"], k=5)
+    many = kanon.anonymize(pyarrow.table({"ward": [n % 60 for n in range(600)]}), ["ward"], k=5)
+
+    inside, outside = (plain(few.to_html(audience=each) or "") for each in
+                       ("internal", "external"))  # fmt: skip
+    assert "Average class size 10.0" in inside
+    assert "Average class size" not in outside
+    assert "Average class size 10.0" in plain(many.to_html(audience="external") or "")
+
+
+def test_a_suppressed_count_is_the_difference_that_is_shown() -> None:
+    """17 records of classes below k go: about 20 would contradict the records before and after."""
+    wards = [n % 40 for n in range(400)] + [100 + n for n in range(17)]
+    made = kanon.anonymize(
+        pyarrow.table({"ward": wards}), ["ward"], k=5, algorithm="optimal", max_suppressed=20
+    )
+    text = plain(made.to_html(audience="external") or "")
+
+    assert "Records 400 " in text
+    assert "Records before 417 Suppressed 17 records (4.1 %) and left out" in text
+    assert re.search(r"ward 0 · raw value 400 ", text)

@@ -255,8 +255,39 @@ def test_a_figure_stands_beside_that_of_the_original_table() -> None:
     changed = kanon.anonymize(table, ["a"], sensitive="s", k=4, max_suppressed=0)
     same = kanon.anonymize(table.slice(0, 2), ["a"], sensitive="s", k=2)
 
-    assert "no class with a single s; before: 1 class\n" in str(changed)
+    assert "no class with a single s; before: 1 class with a single s " in _words(str(changed))
     assert "no class with a single s; as before\n" in str(same)
+    assert "  k is 2, asked for 2; as before\n" in str(same)
+
+
+def test_a_figure_before_keeps_its_number_where_it_is_the_required_one() -> None:
+    """k was 2 and becomes 4, where 2 is required: each figure ends with the same number."""
+    table = pa.table({"a": [1, 1, 2, 2], "s": ["x", "y", "x", "x"]})
+    changed = kanon.anonymize(table, ["a"], sensitive="s", k=2, l=2, max_suppressed=0)
+
+    lines = [line.strip() for line in str(changed).splitlines() if ", asked for" in line]
+    assert lines == [
+        "holds     k-anonymity    k is 4, asked for 2; before: k is 2",
+        "holds     l-diversity s  l is 2, asked for 2; before: l is 1",
+    ]
+
+
+def test_a_column_that_differs_in_every_record_has_no_association() -> None:
+    """V is 1 whatever the other column is: only v, with two values, is associated with s."""
+    rows = {"id": [1, 2, 3, 4, 5, 6], "v": list("aaabbb"), "s": list("xxyxyy")}
+    made = kanon.anonymize(pa.table(rows), ["id", "v"], sensitive="s", k=1)
+
+    of_id, of_v = made.anonymization.associations
+    assert (of_id.before, of_id.after) == (None, None)
+    assert (of_v.before, of_v.after) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    grids = [grid for grid in made.page() if getattr(grid, "title", "").startswith("Association")]
+    assert [row.words for row in grids[0].rows] == [("v", "s")]
+
+
+def test_no_association_is_no_table() -> None:
+    made = kanon.anonymize(pa.table({"id": [1, 2], "s": ["x", "y"]}), ["id"], sensitive="s", k=1)
+
+    assert "Association" not in as_text(made)
 
 
 def test_a_release_of_nothing_is_a_sentence() -> None:

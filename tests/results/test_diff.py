@@ -21,7 +21,8 @@ from kanon_sql.cli.main import main
 from kanon_sql.errors import InputError
 from kanon_sql.report.signed.inputs import file_of
 from kanon_sql.report.words.numbers import KEPT_TOGETHER
-from kanon_sql.results.diff import SEVERAL_RELEASES, Diff, diff, threshold_change
+from kanon_sql.results.compared import threshold_change
+from kanon_sql.results.diff import SEVERAL_RELEASES, Diff, diff
 from kanon_sql.results.stored import read_result
 from kanon_sql.results.table import CheckResult, Summary, TableResult
 from kanon_sql.spec.models.catalogue import ALL_MODELS, MODELS

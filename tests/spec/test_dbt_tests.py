@@ -215,6 +215,137 @@ def test_quasi_identifiers_with_the_other_sensitive_columns(tmp_path: Path) -> N
     assert selected(folder, alike, asked).notes == ((),)
 
 
+# Events
+
+EVENTS = {"entity": "patient", "events": ["ward", "month"]}
+
+
+def questions_of(chosen: SelectedTables) -> dict[str, tuple[Any, ...]]:
+    """What each table is asked about: quasi-identifiers, events, entity, condition and checks."""
+    assert chosen.spec is not None
+    return {
+        str(table.name): (
+            *(list(table.quasi_identifiers), list(table.events), table.entity, table.where),
+            *table.checks,
+        )
+        for table in chosen.spec.tables
+    }
+
+
+def test_a_test_of_events_asks_its_own_question(tmp_path: Path) -> None:
+    """Of a person's records, while that of records has no person, and other columns."""
+    chosen = selected(
+        tmp_path,
+        plain(),
+        generic("k_anonymity", quasi_identifiers=QI, k=5),
+        generic("known_events", m=2, k=2, max_share=0.5, **EVENTS),
+        generic("km_anonymity", k=3, **EVENTS),
+        generic("known_events", m=1, k=2, max_share=0, entity="patient", events=["zip", "month"]),
+        generic("km_anonymity", k=3, quasi_identifiers=["cohort"], **EVENTS),
+        generic("km_anonymity", k=4, config={"where": "ward = 'x'"}, **EVENTS),
+    )
+
+    events = ["ward", "month"]
+    assert questions_of(chosen) == {
+        "released": (QI, [], None, None, kanon.KAnonymity(k=5)),
+        "released (events ward, month, known_events_released)": (
+            *([], events, "patient", None),
+            *(kanon.KnownEvents(m=2, k=2, max_share=0.5), kanon.KmAnonymity(k=3)),
+        ),
+        "released (events zip, month)": (
+            *([], ["zip", "month"], "patient", None),
+            kanon.KnownEvents(m=1, k=2, max_share=0),
+        ),
+        "released (events ward, month of cohort)": (
+            *(["cohort"], events, "patient", None),
+            kanon.KmAnonymity(k=3),
+        ),
+        "released (events ward, month, km_anonymity_released)": (
+            *([], events, "patient", "ward = 'x'"),
+            kanon.KmAnonymity(k=4),
+        ),
+    }
+    assert chosen.notes == ((),) * 5
+    assert len({place.table.line for place in chosen.places}) == 1
+
+
+def test_tests_of_events_alone_are_the_models_question(tmp_path: Path) -> None:
+    chosen = selected(tmp_path, plain(), generic("km_anonymity", k=3, **EVENTS))
+
+    assert questions_of(chosen) == {
+        "released": ([], ["ward", "month"], "patient", None, kanon.KmAnonymity(k=3))
+    }
+
+
+def test_events_beside_roles_of_a_meta_keep_the_roles_apart(tmp_path: Path) -> None:
+    roles = {**ROLES, "email": "identifier", "ward": "sensitive"}
+    chosen = selected(
+        project(tmp_path, DESCRIBED),
+        model(roles=roles, demands={"k": 5}),
+        generic("km_anonymity", k=3, **EVENTS),
+    )
+
+    assert chosen.spec is not None
+    of_records, of_events = chosen.spec.tables
+    assert (list(of_records.quasi_identifiers), list(of_records.events)) == (QI, [])
+    assert of_records.checks == [kanon.KAnonymity(k=5)]
+    assert (list(of_events.quasi_identifiers), list(of_events.events)) == ([], ["ward", "month"])
+    assert (of_events.identifiers, of_events.sensitive) == (["email"], ["diagnosis"])
+    assert of_events.checks == [kanon.KmAnonymity(k=3)]
+
+
+def test_events_of_a_meta_are_the_question_of_its_tests(tmp_path: Path) -> None:
+    roles = {"ward": "event", "month": "event", "patient": "entity"}
+    chosen = selected(
+        project(tmp_path, DESCRIBED),
+        model(roles=roles, demands={"checks": [{"km_anonymity": {"k": 2}}]}),
+        generic("known_events", m=1, k=2, **EVENTS),
+    )
+
+    assert questions_of(chosen) == {
+        "released": (
+            *([], ["ward", "month"], "patient", None),
+            *(kanon.KmAnonymity(k=2), kanon.KnownEvents(m=1, k=2)),
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"config": {"severity": "warn"}}, "dbt only warns of it"),
+        ({"k": "var('k', 5)"}, "dbt alone can render its k"),
+    ],
+)
+@pytest.mark.parametrize(("test", "asked"), [("km_anonymity", EVENTS), ("k_anonymity", QI)])
+def test_a_model_whose_tests_dbt_alone_runs_is_skipped_and_the_others_audited(
+    tmp_path: Path, given: dict[str, Any], said: str, test: str, asked: Any
+) -> None:
+    columns = asked if isinstance(asked, dict) else {"quasi_identifiers": asked}
+    idle = generic(test, "warned", **{"k": 3, **columns, **given})
+    other = generic("k_anonymity", quasi_identifiers=QI, k=5)
+
+    chosen = selected(tmp_path, plain("warned"), plain(), idle, other)
+
+    assert [*questions_of(chosen)] == ["released"]
+    assert chosen.skipped == (
+        f"models/schema.yml: warned was skipped: dbt's test {test}_warned is not run here: {said}.",
+    )
+    assert selected(tmp_path, plain("warned"), idle).reason == chosen.skipped[0]
+
+
+def test_a_test_of_events_that_dbt_alone_runs_is_noted(tmp_path: Path) -> None:
+    idle = generic("known_events", m=2, k=2, config={"severity": "warn"}, **EVENTS)
+    asked = generic("k_anonymity", quasi_identifiers=QI, k=5)
+
+    chosen = selected(tmp_path, plain(), idle, asked)
+
+    assert [*questions_of(chosen)] == ["released"]
+    assert chosen.notes == ((
+        "dbt's test known_events_released is not run here: dbt only warns of it.",
+    ),)  # fmt: skip
+
+
 def test_a_test_that_dbt_would_refuse_is_refused_by_its_model(tmp_path: Path) -> None:
     message = refused(tmp_path, plain(), generic("k_anonymity", quasi_identifiers=QI, k=0))
     assert message.startswith("models/schema.yml: released: k_anonymity: k must be a whole")

@@ -337,6 +337,15 @@ def test_a_trap_is_stepped_over(dialect: str, sql: str, expected: str) -> None:
     assert expected in translated(sql, dialect)
 
 
+@pytest.mark.parametrize("operator", ["like", "ilike"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_pattern_that_is_negated_stays_so(dialect: str, operator: str) -> None:
+    for sql in (f"zip not {operator} '0%'", f"not (zip {operator} '0%')"):
+        found = translated(f"select zip from people where {sql}", dialect)
+
+        assert len(re.findall(r"\bnot\b", found)) == 1, found
+
+
 def test_what_has_no_words_is_refused() -> None:
     with pytest.raises(SpecError, match="sqlite: it has no words for a time"):
         translated("select cast(x as timestamp)", "sqlite")

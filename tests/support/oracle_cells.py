@@ -100,13 +100,14 @@ def min_contributors(
     return {
         "achieved": min(judged, default=None),
         "violating_cells": sum(count < n for count in judged),
+        "shortfall": sum(max(n - count, 0) for count in judged),
     }
 
 
 def dominance(
     found: Mapping[Key, Cell], n: int, k: float, inclusive: bool = False
 ) -> dict[str, Any]:
-    shares, violating, undefined = [], 0, 0
+    shares, violating, undefined, above = [], 0, 0, 0.0
     for cell in found.values():
         sizes, total = cell.sizes, cell.total
         if not sizes or not sizes[0]:
@@ -117,9 +118,11 @@ def dominance(
             shares.append(float(100 * largest / total))
         bound = Fraction(str(k)) * total
         violating += 100 * largest >= bound if inclusive else 100 * largest > bound
+        above += max(float(100 * largest / total - Fraction(str(k))), 0) if total else 0
     return {
         "achieved": max(shares, default=None),
         "violating_cells": violating,
+        "shortfall": above,
         "undefined_cells": undefined,
     }
 
@@ -127,7 +130,7 @@ def dominance(
 def p_percent(
     found: Mapping[Key, Cell], p: float, q: float = 100, coalition: int = 1
 ) -> dict[str, Any]:
-    left, violating, undefined = [], 0, 0
+    left, violating, undefined, below = [], 0, 0, 0.0
     for cell in found.values():
         sizes = cell.sizes
         if not sizes or not sizes[0]:
@@ -135,10 +138,13 @@ def p_percent(
             continue
         rest = cell.total - sum(sizes[: coalition + 1], Fraction())
         left.append(float(100 * rest / sizes[0]))
-        violating += rest < Fraction(str(p)) / Fraction(str(q)) * sizes[0]
+        bound = Fraction(str(p)) / Fraction(str(q))
+        violating += rest < bound * sizes[0]
+        below += max(float(100 * bound - 100 * rest / sizes[0]), 0)
     return {
         "achieved": min(left, default=None),
         "violating_cells": violating,
+        "shortfall": below,
         "undefined_cells": undefined,
     }
 
@@ -178,6 +184,7 @@ def differences(here: Mapping[Key, int], there: Mapping[Key, int], n: int) -> di
         "compared_cells": len(gaps),
         "equal_cells": sum(not gap for gap in gaps),
         "violating_cells": sum(gap < n for gap in apart),
+        "shortfall": sum(max(n - gap, 0) for gap in apart),
         "greater_here": sum(gap > 0 for gap in gaps),
         "smaller_here": sum(gap < 0 for gap in gaps),
         "not_compared": len(here) + len(there) - 2 * len(gaps),

@@ -396,9 +396,10 @@ def _associations(
 
 
 def cramers_v(pairs: Sequence[tuple[Any, Any]]) -> float | None:
-    """Cramér 1946, 21.9: the root of chi-squared, divided by the largest that it could be."""
+    """Cramér 1946, 21.9: the root of chi-squared, divided by the largest that it could be. None
+    where one has a single value, or another one in every pair."""
     ones, others = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
-    if min(len(ones), len(others)) < 2:
+    if min(len(ones), len(others)) < 2 or max(len(ones), len(others)) == len(pairs):
         return None
     seen = Counter(pairs)
     # Chi-squared, divided by the number of pairs, is the sum of seen² / (ones · others), less 1.

@@ -72,7 +72,7 @@ def figures(records: Sequence[Record], people: People) -> dict[str, Any] | None:
 
 def km_anonymity(people: People, k: int | None, m: int, times: bool) -> dict[str, Any]:
     """Terrovitis et al. 2008, section 3."""
-    by_size, crowds, violators = [], [], set()
+    by_size, shortfall, crowds, violators = [], {}, [], set()
     for size in range(1, m + 1):
         occurring: dict[Any, int] = {}
         for person in people.events:
@@ -84,6 +84,8 @@ def km_anonymity(people: People, k: int | None, m: int, times: bool) -> dict[str
         crowds += occurring.values()
         below = None if k is None else sum(crowd < k for crowd in occurring.values())
         by_size.append({"size": size, "combinations": len(occurring), "violating": below})
+        if k is not None:
+            shortfall[str(size)] = sum(max(k - crowd, 0) for crowd in occurring.values())
     achieved = min(crowds)
     return {
         "achieved": achieved,
@@ -96,6 +98,7 @@ def km_anonymity(people: People, k: int | None, m: int, times: bool) -> dict[str
         else sum(each["violating"] or 0 for each in by_size),
         "complete": True,
         "by_size": by_size,
+        "shortfall_by_size": shortfall,
     }
 
 

@@ -60,6 +60,9 @@ def composed_k_anonymity(release: Release, earlier: Release, k: int | None) -> d
     return {
         "achieved": min(crowds.values(), default=None),
         "in_both": len(both),
+        "average": sum(1 / crowds[here[person], there[person]] for person in both) / len(both)
+        if both
+        else None,
         "joiners": _alone({p: classes for p, classes in here.items() if p not in both}),
         "leavers": _alone({p: classes for p, classes in there.items() if p not in both}),
         "violating_classes": len(small),

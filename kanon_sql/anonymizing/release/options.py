@@ -24,6 +24,7 @@ from kanon_sql.errors import (
     option,
     percentage,
 )
+from kanon_sql.plan.named_columns import NamedColumn
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.results.release import SEARCHES, Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.results.table import Status
@@ -112,6 +113,15 @@ class ReleaseOptions:
     """Replace existing files."""
     force: bool = False
     """Write the release even if it fails its audit."""
+
+    @property
+    def named_columns(self) -> list[NamedColumn]:
+        """The columns that these options name."""
+        named = {"keep": self.keep, "at_most": self.at_most, "weights": self.weights}
+        columns = [NamedColumn(name, option=key) for key, names in named.items() for name in names]
+        if self.partition_by is not None:
+            columns.append(NamedColumn(self.partition_by, option="partition_by"))
+        return columns
 
     def for_engine(self, target: Any) -> ReleaseOptions:
         """The options with the frequency set fetched, where a search in a cluster would read it in

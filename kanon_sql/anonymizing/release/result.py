@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.base import Hub
 from kanon_sql.engines.duckdb.files import Evidence
-from kanon_sql.engines.duckdb.frames import in_time_zones, time_zones
+from kanon_sql.engines.duckdb.released_frames import column_types, with_types
 from kanon_sql.errors import EngineError, InputError, KanonError, PrivacyViolation
 from kanon_sql.files import file_kind, spill_folder
 from kanon_sql.results.release import Form, ReleaseFindings
@@ -24,8 +24,8 @@ class ReleasedTable:
     """The records of a release, ordered by their published values.
 
     No record is held in memory: they are read from the Parquet file that was written, or from a
-    private one that is removed with the result. Decimals are `float64` in pandas, which has no such
-    type.
+    private one that is removed with the result. Columns of a data frame that are released unchanged
+    keep their values and their time zone. In pandas, decimals are Python's.
     """
 
     def __init__(self, result: AnonymizationResult) -> None:
@@ -72,7 +72,7 @@ class KeptRecords:
     removed when the last result that refers to it is gone."""
 
     def __init__(self, output: Path | None, hub: Hub, source: Any) -> None:
-        self._zones = time_zones(source)
+        self._types = column_types(source)
         self._fingerprint = Evidence()
         self._fault: KanonError | None = None
         if output is not None and file_kind(output.name) == "parquet":
@@ -109,7 +109,7 @@ class KeptRecords:
                 f"{self.file} is not the release that was written; call anonymize again."
             ) from None
         with DuckDBEngine() as hub:
-            return in_time_zones(hub.records(hub.table(self.file), form), self._zones)
+            return with_types(hub.records(hub.table(self.file), form), self._types)
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from operator import contains
 from typing import IO, Any, NamedTuple, cast
@@ -26,14 +27,16 @@ from typing import IO, Any, NamedTuple, cast
 import duckdb
 
 from kanon_sql.engines.readers import (
+    NO_HIVE,
     Run,
     TextOptions,
     call,
     call_in_lines,
-    no_hive_columns,
+    hive_columns,
     path_list,
     require_usable_names,
     struct,
+    values_by_file,
 )
 from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.sql.macros import render
@@ -125,7 +128,8 @@ def csv_source(written: str, files: Sequence[str], run: Run, text: TextOptions) 
     if text.null_strings:
         require_null_strings(files[0], header.delimiter, text.null_strings)
         options["nullstr"] = f"[{', '.join(map(literal, ['', *text.null_strings]))}]"
-    options |= no_hive_columns(files)
+    values = partial(values_by_file, "read_csv", files, options, run)
+    options |= hive_columns(files, header.names, values, constant=False)
     types = dict.fromkeys(header.names, "VARCHAR")
     return call("read_csv", written, options), call_in_lines("read_csv", written, options, types)
 
@@ -314,7 +318,7 @@ def account(
         raise unreadable(file, line)
     wider = {"max_line_size": str(LONGEST_LINE), "buffer_size": str(2 * LONGEST_LINE)}
     for extra in ({}, wider):
-        source = call("read_csv", path_list([file]), options | extra | no_hive_columns([file]))
+        source = call("read_csv", path_list([file]), options | extra | NO_HIVE)
         try:
             [(records, value_bytes)] = run(
                 render("csv_account", source=source, columns=header.names)

@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -35,6 +36,7 @@ from kanon_sql.engines.duckdb.hub import (
     texts_in,
     translated_error,
 )
+from kanon_sql.engines.duckdb.released_frames import as_pandas
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
 from kanon_sql.engines.readers import TextOptions
 from kanon_sql.engines.session import InlineCteStore
@@ -275,7 +277,7 @@ class DuckDBEngine:
         self.lock()
         relation = self._session.sql(f"from {table.sql}")
         converters: dict[str, Callable[[], Any]] = {
-            "pandas": relation.df,
+            "pandas": partial(as_pandas, relation),
             "polars": relation.pl,
             "pyarrow": relation.to_arrow_table,
         }

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from functools import partial
 from glob import iglob
 from importlib import import_module
 from itertools import compress
 from pathlib import Path, PurePath
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import duckdb
@@ -22,19 +24,22 @@ from kanon_sql.engines.duckdb.lakehouse import table_format
 from kanon_sql.engines.failures import required
 from kanon_sql.engines.readers import (
     GLOB_CHARACTERS,
+    NO_HIVE,
+    NULL_FOLDER,
     TABLE_LOGS,
     Run,
     TextOptions,
     call,
     call_in_lines,
     damaged,
+    folder_values,
     hive_columns,
     in_table_format,
-    no_hive_columns,
     path_list,
     require_each_once,
     require_usable_names,
     struct,
+    values_by_file,
     without_partitions,
 )
 from kanon_sql.errors import (
@@ -104,6 +109,8 @@ class FileSource(NamedTuple):
     in_lines: str = ""
     records: int | None = None
     """The number of records in the metadata of Parquet files."""
+    unusable: Mapping[str, str] = MappingProxyType({})
+    """Why a column can't be used, worded to follow its name."""
 
 
 def list_files(path: str, run: Run) -> tuple[str, ...]:
@@ -262,10 +269,17 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> FileSource
     for file in files:
         require_usable_names(file, [name for name, *_ in shapes[file]])
         require_same_columns(files[0], shapes[files[0]], file, shapes[file])
-    own = [name for name, *_ in shapes[files[0]]]
-    options = hive_columns(files, own) | nan_beyond_bounds(shapes[files[0]])
+    shape = shapes[files[0]]
+    values = partial(values_by_file, "read_parquet", files, {}, run)
+    options = hive_columns(files, [name for name, *_ in shape], values)
+    int96, unread = int96_columns(files, shape, run)
+    options |= nan_beyond_bounds(shape) | int96
     [(records,)] = run(render("parquet_records", files=path_list(files)))
-    return FileSource(call("read_parquet", written, options), records=int(records))
+    return FileSource(
+        call("read_parquet", written, options),
+        records=int(records),
+        unusable=unread | rounded_columns(shape),
+    )
 
 
 Shape = list[tuple[Any, ...]]
@@ -279,6 +293,60 @@ def nan_beyond_bounds(shape: Shape) -> dict[str, str]:
     """
     floats = {"FLOAT", "DOUBLE", "Float16Type()"}
     return {"can_have_nan": "true"} if any(floats & set(column) for column in shape) else {}
+
+
+def rounded_columns(shape: Shape) -> dict[str, str]:
+    """Why a column can't be used of which DuckDB reads rounded values."""
+    rounded = {}
+    for column in shape:
+        for converted, logical, read_as in zip(
+            column[4::9], column[7::9], column[8::9], strict=True
+        ):
+            if converted == "DECIMAL" and read_as == "DOUBLE":
+                rounded[column[0]] = (
+                    "holds decimals of more than 38 digits, which DuckDB rounds. Write them as "
+                    "text, or with 38 digits at most."
+                )
+            elif "NANOS=Nano" in str(logical) and "_NS" not in read_as:
+                rounded[column[0]] = (
+                    f"holds nanoseconds, which DuckDB {duckdb.__version__} cuts off. "
+                    f"Write microseconds{OR_INSTALL}."
+                )
+    return rounded
+
+
+def int96_columns(
+    files: Sequence[str], shape: Shape, run: Run
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The option that reads timestamps of Parquet's deprecated type INT96 exactly, and why a column
+    can't be used that none does.
+
+    As TIMESTAMP they lose their nanoseconds; as TIMESTAMP_NS, dates before 1677 or after 2262
+    become infinite.
+    """
+    columns = [column[0] for column in shape if column[1] == "INT96"]
+    unread = dict.fromkeys(
+        [column[0] for column in shape if "INT96" in column],
+        "holds timestamps of Parquet's type INT96, whose nanoseconds or dates DuckDB "
+        f"{duckdb.__version__} doesn't read exactly. Write them as INT64 timestamps{OR_INSTALL}.",
+    )
+    if not columns:
+        return {}, unread
+    source = call("read_parquet", path_list(files), NO_HIVE | {"int96_as": "'struct'"})
+    try:
+        [(are_far, *cut)] = run(render("int96_timestamps", source=source, columns=columns))
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:
+        return {}, unread
+    as_nanoseconds = any(cut) and not are_far
+    for column, is_cut in zip(columns, cut, strict=True):
+        if as_nanoseconds or not is_cut:
+            del unread[column]
+    return {"int96_as": "'timestamp_ns'"} if as_nanoseconds else {}, unread
+
+
+OR_INSTALL = ", or install DuckDB 2.0 or later" if duckdb.__version__ < "2" else ""
 
 
 def parquet_shapes(files: Sequence[str], run: Run) -> dict[str, Shape]:
@@ -331,7 +399,7 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Fi
 
     By itself DuckDB would read `2020-1-1` as the date `2020-01-01`, and a wide integer as a DOUBLE.
     """
-    options = {"records": "true"} | no_hive_columns(files)
+    options = {"records": "true"} | NO_HIVE
     detection = {
         "sample_size": "-1",
         "maximum_sample_files": str(len(files)),
@@ -345,6 +413,9 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Fi
         require_distinct_keys(path, written, types, run)
         require_narrow_integers(path, written, types, options, run)
         require_numbers_as_written(path, written, run)
+        typed = {"records": "true", "columns": struct(types)}
+        values = partial(values_by_file, "read_json", files, typed, run)
+        options = {"records": "true"} | hive_columns(files, [*types], values, constant=False)
     except duckdb.InterruptException:
         raise
     except duckdb.Error:
@@ -446,7 +517,26 @@ def read_arrow(files: Sequence[str]) -> Any:
                 f"{file} has other columns or types than {files[0]}. "
                 "Files read as one table need the same columns."
             )
+    values = partial(arrow_values, files, tables)
+    if hive_columns(files, tables[0].column_names, values, constant=False) not in ({}, NO_HIVE):
+        for place, file in enumerate(files):
+            for name, text in folder_values(file):
+                value = pyarrow.scalar(None if text == NULL_FOLDER else text, pyarrow.string())
+                column = pyarrow.repeat(value, len(tables[place]))
+                tables[place] = tables[place].append_column(name, column)
     return pyarrow.concat_tables(tables)
+
+
+def arrow_values(
+    files: Sequence[str], tables: Sequence[Any], columns: Sequence[str]
+) -> Iterator[list[Any]]:
+    """`ValuesByFile` of Arrow tables."""
+    for file, table in zip(files, tables, strict=True):
+        row: list[Any] = [file]
+        for column in map(table.column, columns):
+            distinct = column.unique().drop_null().to_pylist() or [None]
+            row += [distinct[0], distinct[-1], column.null_count]
+        yield row
 
 
 def read_arrow_file(pyarrow: Any, file: str) -> Any:

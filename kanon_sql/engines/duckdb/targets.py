@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,9 @@ from kanon_sql.engines.duckdb.files import (
     require_readable,
 )
 from kanon_sql.engines.duckdb.frames import (
+    Readable,
     frame_name,
+    readable_arrow,
     readable_frame,
     scanned_files,
     without_unread,
@@ -176,7 +178,7 @@ class Targets:
         self.evidence.note(files)
         name = os.path.basename(final_name)
         if kind == "arrow":
-            return self._registered(name, path, read_arrow(files))
+            return self._readable(name, path, readable_arrow(read_arrow(files)))
         try:
             source = file_source(
                 path,
@@ -198,7 +200,7 @@ class Targets:
         return Table(
             name,
             source.sql,
-            columns,
+            with_unusable(columns, source.unusable),
             source.text,
             parsed=kind in ("csv", "json"),
             in_lines=source.in_lines,
@@ -297,17 +299,18 @@ class Targets:
 
     def _framed(self, name: str, target: Any) -> Table:
         self.scanned |= set(scanned_files(target))
-        frame, unusable = readable_frame(target)
+        return self._readable(name, name, readable_frame(target))
+
+    def _readable(self, name: str, label: str, readable: Readable) -> Table:
+        """Register a frame, without the columns that DuckDB doesn't read."""
+        frame, unusable = readable
         try:
-            table = self._registered(name, name, frame)
+            table = self._registered(name, label, frame)
         except InputError:
             frame, unread = without_unread(frame, self._reads)
             unusable = {**unusable, **unread}
-            table = self._registered(name, name, frame)
-        columns = tuple(
-            replace(column, unusable_because=unusable.get(column.name)) for column in table.columns
-        )
-        return replace(table, columns=columns)
+            table = self._registered(name, label, frame)
+        return replace(table, columns=with_unusable(table.columns, unusable))
 
     def _reads(self, frame: Any) -> bool:
         """Whether DuckDB knows the types of a frame."""
@@ -358,6 +361,11 @@ class Targets:
     def _run(self, sql: str) -> list[tuple[Any, ...]]:
         with ctrl_c():
             return self._session.execute(sql).fetchall()
+
+
+def with_unusable(columns: Iterable[Column], unusable: Mapping[str, str]) -> tuple[Column, ...]:
+    """The columns, with the reason for each that can't be used."""
+    return tuple(replace(column, unusable_because=unusable.get(column.name)) for column in columns)
 
 
 def _holds_floats(column: Column) -> bool:

@@ -37,24 +37,26 @@ def losses(signed: Signed) -> Iterator[Block]:
         return
     is_hidden = signed.is_small(release.suppressed)
     if not is_hidden:
-        yield Facts([*_metric_facts(release)])
+        yield Facts([*_metric_facts(release, signed)])
         yield Prose(
             [sentence("meaning_of_losses"), *([sentence("other_k")] if signed.costs else [])]
         )
     yield _by_column(release, signed, is_hidden=is_hidden)
     if signed.is_external:
         return
-    if release.associations:
-        yield associations(release)
+    if (grid := associations(release)).rows:
+        yield grid
     if release.distributions:
         yield _distributions(release.distributions, release, signed)
 
 
-def _metric_facts(release: Anonymization) -> Iterator[tuple[str, str]]:
+def _metric_facts(release: Anonymization, signed: Signed) -> Iterator[tuple[str, str]]:
     metrics = release.metrics.to_dict()
+    # The records divided by the average size are the number of classes.
+    hidden = {"average_class_size"} if any(map(signed.hides_sizes, signed.answered)) else set()
     for name in _METRICS:
         value = metrics[name]
-        if value is not None:
+        if value is not None and name not in hidden:
             words = f"{value:,.1f}" if name == "average_class_size" else percent(value)
             yield "Information lost" if name == "loss" else METRICS[name].title, words
 
@@ -65,7 +67,7 @@ def _by_column(release: Anonymization, signed: Signed, *, is_hidden: bool) -> Gr
     for name, levels in _levels_reached(release).items():
         lost = None if is_hidden else release.metrics.loss_by_quasi_identifier.get(name)
         for place, (level, label, records) in enumerate(levels):
-            many = NONE if records is None else signed.cell(records)
+            many = NONE if records is None else _many(records, signed)
             words = ("" if place else printable(name), f"{level} · {printable(label)}")
             rows.append(GridRow(words, (many, "" if place else short_percent(lost))))
     return Grid(
@@ -73,6 +75,13 @@ def _by_column(release: Anonymization, signed: Signed, *, is_hidden: bool) -> Gr
         GridRow(("quasi-identifier", "level"), ("records", "lost")),
         rows,
     )
+
+
+def _many(records: int, signed: Signed) -> str:
+    """The records at a level: as the page counts all of them, or a part."""
+    [table] = signed.result.tables
+    of = table.summary.records
+    return signed.records(table) if records == of else signed.cell(records, of=of)
 
 
 def _levels_reached(release: Anonymization) -> dict[str, list[tuple[int, str, int | None]]]:

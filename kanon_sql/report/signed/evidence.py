@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kanon_sql.report import diff
 from kanon_sql.report.document import Block, Facts, Points, Prose, Verbatim
@@ -11,7 +11,7 @@ from kanon_sql.report.policies import to_sign
 from kanon_sql.report.signed.scope import outcome
 from kanon_sql.report.signed.subject import Signed, digest_of
 from kanon_sql.report.words.models import STATUS_WORDS
-from kanon_sql.report.words.numbers import counted, printable, sentence, wording
+from kanon_sql.report.words.numbers import counted, number, printable, sentence, wording
 from kanon_sql.report.words.tables import limitation, limitation_in
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import TableResult
@@ -56,6 +56,38 @@ def limits(signed: Signed) -> Iterator[Block]:
     yield Points(
         wording("beside_the_rules" if signed.answered and of_cells else "beside_the_models")
     )
+
+
+def left_out(signed: Signed, parts: Sequence[str]) -> Iterator[Block]:
+    """What external readers are not told, with the parts that are for internal readers only."""
+    if signed.is_external:
+        yield Prose(["Left out for external readers:"])
+        yield Points(list(_left_out(signed, parts)))
+
+
+def _left_out(signed: Signed, parts: Sequence[str]) -> Iterator[str]:
+    words = wording("left_out")
+    cells = [table for table in signed.answered if isinstance(table, CellsResult)]
+    classes = [table for table in signed.answered if not isinstance(table, CellsResult)]
+    if signed.is_rounded and (classes or signed.costs):
+        yield words["counts"].format(number(signed.min_cell), number(signed.fewest_classes))
+    if signed.is_rounded and any(table.checks for table in classes):
+        yield words["quotients"]
+    for table in classes:
+        reason = "withheld" if signed.withholds(table) else "coarse"
+        if signed.hides_sizes(table):
+            yield words[reason].format(printable(table.name), number(signed.fewest_classes))
+    if cells:
+        yield words["sizes_of_cells"].format(number(signed.min_cell))
+    if any(signed.withholds(table) for table in cells):
+        yield words["parameters"]
+    release = signed.anonymization
+    if release and (release.associations or release.distributions):
+        yield words["columns"]
+    if signed.earlier:
+        yield words["changes"]
+    if parts:
+        yield words["parts"].format(", ".join(parts))
 
 
 def _limitation(model: str, signed: Signed) -> str:

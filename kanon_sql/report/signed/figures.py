@@ -22,7 +22,7 @@ from kanon_sql.report.document import (
 )
 from kanon_sql.report.guides import in_words
 from kanon_sql.report.profile import addition_order
-from kanon_sql.report.signed.subject import Signed, members_of
+from kanon_sql.report.signed.subject import Signed, bound_of, members_of
 from kanon_sql.report.words import events
 from kanon_sql.report.words.models import title
 from kanon_sql.report.words.numbers import (
@@ -76,8 +76,9 @@ def _risk(table: TableResult, signed: Signed) -> Iterator[Block]:
     if rows:
         latest = "after" if signed.anonymization else "found"
         columns = ("before", "threshold", latest) if signed.anonymization else ("threshold", latest)
+        from_one = " from one record" if table.classes_overlap else ""
         yield Grid(
-            "The chance that an attacker finds the right person.",
+            f"The chance that an attacker finds the right person{from_one}.",
             GridRow(("attacker", "chance"), columns),
             rows,
         )
@@ -91,9 +92,9 @@ def _measures(
     for key in ("highest", "average"):
         if key not in risk_now:
             continue
-        bound = _bound(attacker, key, table)
+        bound = bound_of(attacker, key, table)
         before = (_before(attacker, key, signed),) if signed.anonymization else ()
-        chance = _chance(key, risk_now[key], members_of(table), signed)
+        chance = _chance(risk_now, key, members_of(table), signed, bound)
         yield key, (*before, _threshold(attacker, key, bound, table), chance)
     for check in table.checks:
         bound = check.parameters.get("max_at_risk")
@@ -134,23 +135,14 @@ def _threshold(attacker: str, key: str, bound: float | None, table: TableResult)
     return f"{significant_percent(bound)}{'' if explicit else f'{KEPT_TOGETHER}(1/k)'}"
 
 
-def _chance(key: str, chance: float, members: int, signed: Signed) -> str:
-    """A chance; the average is outside as few classes as it would give away."""
-    return signed.average(chance, members) if key == "average" else percent(chance)
-
-
-def _bound(attacker: str, key: str, table: TableResult) -> float | None:
-    """The risk's threshold: explicit, or implied by a required k."""
-    for check in table.checks:
-        bound = check.parameters.get(f"max_{key}")
-        if check.model == f"{attacker}_risk" and bound is not None:
-            return float(bound)
-    models = {"prosecutor": "k_anonymity", "journalist": "k_map"}
-    if key == "highest":
-        for check in table.checks:
-            if check.model == models.get(attacker) and check.parameters.get("k"):
-                return 1 / int(check.parameters["k"])
-    return None
+def _chance(
+    risk: Mapping[str, float], key: str, members: int, signed: Signed, bound: float | None = None
+) -> str:
+    """A chance; for external readers the highest is pooled without a bound, and the average is of
+    rounded classes."""
+    if key == "average":
+        return signed.average(risk[key], members, risk.get("highest", 1))
+    return signed.highest(risk[key], is_required=bound is not None)
 
 
 def _before(attacker: str, key: str, signed: Signed) -> str:
@@ -162,12 +154,13 @@ def _before(attacker: str, key: str, signed: Signed) -> str:
     then_of_all = release.before.summary
     if key in then:
         members = then_of_all.people or then_of_all.records or 0
-        return _chance(key, then[key], members, signed)
-    if attacker == "prosecutor" and key == "highest" and then_of_all.k:
-        return percent(1 / then_of_all.k)
-    if attacker == "prosecutor" and key == "average" and _are_alike(signed) and then_of_all.records:
-        return signed.average((then_of_all.classes or 0) / then_of_all.records, then_of_all.records)
-    return NONE
+        return _chance(then, key, members, signed)
+    if attacker != "prosecutor" or not then_of_all.k:
+        return NONE
+    by_sizes = {"highest": 1 / then_of_all.k}
+    if key == "average" and _are_alike(signed) and then_of_all.records:
+        by_sizes[key] = (then_of_all.classes or 0) / then_of_all.records
+    return _chance(by_sizes, key, then_of_all.records or 0, signed) if key in by_sizes else NONE
 
 
 def _are_alike(signed: Signed) -> bool:
@@ -178,9 +171,10 @@ def _are_alike(signed: Signed) -> bool:
 def _meaning(table: TableResult) -> str:
     reference = " Journalist and marketer look for people in the reference."
     has_reference = bool(table.risk.get("journalist") or table.risk.get("marketer"))
+    of_one = ", and knows one of their records" if table.classes_overlap else ""
     return (
-        "The prosecutor knows that the person is in the table: the highest chance is that in the "
-        "smallest class, the average is over all "
+        f"The prosecutor knows that the person is in the table{of_one}: the highest chance is that "
+        "in the smallest class, the average is over all "
         f"{members(table)}.{reference if has_reference else ''}"
     )
 
@@ -234,9 +228,12 @@ def _curve(table: TableResult, before: Sequence[RiskPoint]) -> Iterator[Block]:
     steps = _steps(table)
     if not steps:
         return
-    bounds = [bound for bound in (_bound("prosecutor", "highest", table),) if bound]
+    bounds = [bound for bound in (bound_of("prosecutor", "highest", table),) if bound]
     of_all = members(table)
-    caption = f"Share of the {of_all} that can be found with at least this chance (prosecutor)."
+    from_one = " from one record" if table.classes_overlap else ""
+    caption = (
+        f"Share of the {of_all} that can be found{from_one} with at least this chance (prosecutor)."
+    )
     at = {chance: _share_at(steps, chance) for chance in _LISTED_RISKS}
     yield Grid(
         caption,
@@ -278,7 +275,7 @@ def sizes_chart(table: TableResult) -> Chart:
 
 def risk_chart(table: TableResult) -> Chart:
     """Risk curve of a table, as a Vega-Lite chart."""
-    bound = _bound("prosecutor", "highest", table)
+    bound = bound_of("prosecutor", "highest", table)
     return risk_curve(risk_points(table), members(table), [bound] if bound else [])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,9 +14,10 @@ from kanon_sql.report.display import Chart
 from kanon_sql.report.document import Block, Heading
 from kanon_sql.report.signed import costs, evidence, figures, scope
 from kanon_sql.report.signed.figures import risk_chart, sizes_chart
-from kanon_sql.report.signed.subject import LEAST_CELL, Audience, Signed, digest_of
+from kanon_sql.report.signed.subject import Audience, Signed, digest_of
 from kanon_sql.report.words.numbers import listed
 from kanon_sql.results.cells import CellsResult
+from kanon_sql.results.confidential import LEAST_CELL
 from kanon_sql.results.diff import diff
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import ReleaseFindings, Tradeoff
@@ -158,6 +160,16 @@ def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> C
     return Chart(CHARTS[name](matching[0]))
 
 
+def _not_shown(signed: Signed) -> Iterator[Block]:
+    """What no check covers, and the parts that internal readers have besides."""
+    yield from evidence.limits(signed)
+    if signed.is_external:
+        inside = replace(signed, audience="internal", result=signed.whole)
+        others = [(title, of) for title, of in SECTIONS if of is not _not_shown]
+        parts = [title for title, of in others if [*of(inside)] and not [*of(signed)]]
+        yield from evidence.left_out(signed, parts)
+
+
 SECTIONS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("What was audited", scope.subject),
     ("The finding", scope.finding),
@@ -172,7 +184,7 @@ SECTIONS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("What k costs", costs.costs),
     ("Since the last release", evidence.changes),
     ("Policies", evidence.policies),
-    ("What this page does not show", evidence.limits),
+    ("What this page does not show", _not_shown),
     ("Decision", evidence.decision),
     ("Evidence", evidence.evidence),
 )

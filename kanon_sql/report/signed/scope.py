@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kanon_sql.report.document import Block, Facts, Grid, GridRow, Points, Prose
-from kanon_sql.report.signed.subject import Signed, digest_of, members_of, violating
+from kanon_sql.report.signed.subject import Signed, bound_of, digest_of, members_of, violating
 from kanon_sql.report.words.cells import cells_sentence, cost_sentence, headline_of_cells
 from kanon_sql.report.words.models import (
     SIGNS,
@@ -33,8 +33,8 @@ from kanon_sql.report.words.numbers import (
     wording,
 )
 from kanon_sql.report.words.tables import (
-    holds_and_discloses,
-    homogeneity_sentence,
+    disclosures,
+    found_by_all_records,
     unanswered,
     warnings,
 )
@@ -94,7 +94,8 @@ def _facts_on_cells(table: CellsResult) -> Iterator[tuple[str, str]]:
     if table.published:
         yield "Read", "the table as it goes out, one row a cell"
     else:
-        yield "Read", f"its {counted(summary.records or 0, 'record')}"
+        records = "records" if summary.records is None else counted(summary.records, "record")
+        yield "Read", f"its {records}"
         yield (
             "Contributors",
             f"{number(summary.contributors or 0)}, identified by {printable(table.contributor)}"
@@ -106,12 +107,24 @@ def _facts_on_cells(table: CellsResult) -> Iterator[tuple[str, str]]:
     yield "Cells", cells_sentence(table)
     if table.margins is not None:
         yield "Margins", _margins(table.margins)
+    if table.totals is not None:
+        yield (
+            "Totals",
+            _TOTALS.get(table.totals)
+            or (f"rounded to multiples of {table.totals.partition(':')[2]}, each on its own"),
+        )
     if table.weight:
         yield "Survey weight", f"{printable(table.weight)}, assumed to be confidential"
     if table.against:
         yield "Compared with", listed(list(table.against))
     rows = "row" if table.published else "record"
     yield "Filter", filter_words(table, rows, f"all {rows}s")
+
+
+_TOTALS = {
+    "true": "the sums of all their parts",
+    "shown": "calculated anew from what is shown",
+}
 
 
 def _margins(margins: str | tuple[tuple[str, ...], ...]) -> str:
@@ -184,12 +197,18 @@ def _audience_notes(signed: Signed) -> Iterator[str]:
 
 def headline(signed: Signed) -> str:
     """The disclosure by a table whose checks hold, as a sentence."""
-    sentences = [
-        f"What was asked holds; {homogeneity_sentence(table, signed.share)}."
+    sentences = (
+        f"What was asked holds; {disclosed}."
         for table in signed.answered
-        if holds_and_discloses(table) and not signed.hides_sizes(table)
-    ]
-    return " ".join(sentences[:1])
+        if (disclosed := _disclosed(table, signed))
+    )
+    return next(sentences, "")
+
+
+def _disclosed(table: TableResult, signed: Signed) -> str:
+    """What the checks leave open, if all of them hold."""
+    is_told = table.status == "holds"
+    return disclosures(table, signed, sizes=not signed.hides_sizes(table)) if is_told else ""
 
 
 # --- 2 ----------------------------------------------------------------------------------------
@@ -210,7 +229,7 @@ def _finding(table: TableResult, signed: Signed) -> Iterator[Block]:
         yield from _rules(table)
     else:
         yield _required(table, signed)
-    if table.warnings and not signed.is_external:
+    if table.warnings:
         yield Points(warnings(table), "warning")
     yield Facts([(words, _release_fact(table, key)) for key, words in _RELEASE.items()])
     if not isinstance(table, CellsResult):
@@ -237,7 +256,7 @@ def outcome(table: TableResult, signed: Signed) -> str:
         return f"Nothing was required of {name}, so nothing is shown to hold or to fail."
     if not violated:
         checks = "the one check" if all_of == 1 else f"all {all_of} checks"
-        disclosed = "" if signed.hides_sizes(table) else homogeneity_sentence(table, signed.share)
+        disclosed = _disclosed(table, signed)
         return f"What was required of {name} holds: {checks}{disclosed and f'; {disclosed}'}."
     failures = f"{_of_all(violated, table)} violated"
     if undecided:
@@ -255,9 +274,14 @@ def _of_all(checks: int, table: TableResult) -> str:
 
 
 def _attack_chance(table: TableResult, signed: Signed) -> Iterator[str]:
+    """What one known record of a person gives, and what all of them give, unless the outcome says
+    it."""
     risk = table.risk.get("prosecutor")
     if isinstance(table, CellsResult):
         return
+    found = found_by_all_records(table, signed)
+    of_one = " of one record" if found else ""
+    by_all = "" if not found or found in _disclosed(table, signed) else found
     if signed.withholds(table):
         yield sentence("sizes_withheld")
     elif signed.is_coarse(table.summary):
@@ -266,12 +290,17 @@ def _attack_chance(table: TableResult, signed: Signed) -> Iterator[str]:
             "would tell external readers how many, so the verdicts stand alone."
         )
     elif risk:
+        bound = bound_of("prosecutor", "highest", table)
+        highest = signed.highest(risk["highest"], is_required=bound is not None)
+        average = signed.average(risk["average"], members_of(table), risk["highest"])
+        at_most = "at most" if highest == percent(risk["highest"]) else "in the worst case"
         yield (
-            "An attacker who knows that a person is in it, and knows the quasi-identifiers, finds "
-            "the "
-            f"person with a chance of {percent(risk['highest'])} at most and of "
-            f"{signed.average(risk['average'], members_of(table))} on average."
+            "An attacker who knows that a person is in it, and knows the quasi-identifiers"
+            f"{of_one}, finds the person with a chance of {highest} {at_most} and "
+            f"of {average} on average."
         )
+    if by_all:
+        yield f"Whoever knows the quasi-identifiers of all records of a person {by_all}."
 
 
 def _required(table: TableResult, signed: Signed) -> Grid:
@@ -312,10 +341,12 @@ def _pooled(margin: Margin, check: CheckResult, table: TableResult, signed: Sign
     share, total = _share_of_members(margin, check, table)
     if share is not None:
         is_average = margin.name == "max_average" or check.model == "marketer_risk"
-        rounded = signed.average if is_average else signed.share
-        return margin._replace(result=rounded(share, total), distance="")
+        highest = check.achieved if margin.name == "max_average" else 1
+        shown = signed.average(share, total, highest) if is_average else signed.share(share, total)
+        return margin._replace(result=shown, distance="")
     if isinstance(margin.figure, int) or margin.name == "max_highest":
-        return margin
+        is_size = check.holds is None and MODELS[check.model].thresholds[:1] == ("k",)
+        return margin._replace(result=signed.least(margin.figure)) if is_size else margin
     # A quotient of counts in one class, such as a distance, gives the counts back.
     return margin._replace(result=NONE, distance="")
 
@@ -336,7 +367,9 @@ def _attackers(table: TableResult) -> Iterator[str]:
     words = wording("attackers")
     parameters = [check.parameters for check in table.checks]
     if table.risk.get("prosecutor"):
-        yield words["prosecutor"].format(listed(table.quasi_identifiers))
+        several = ("of_one_record", "of_all_records")
+        for attacker in several if table.classes_overlap else ("prosecutor",):
+            yield words[attacker].format(listed(table.quasi_identifiers))
     if table.events:
         yield words["events"].format(listed(table.events.columns))
     for reference in dict.fromkeys(
@@ -384,9 +417,8 @@ def _data_audited(table: TableResult, signed: Signed) -> Iterator[Block]:
 
 def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
     summary, release = table.summary, signed.anonymization
-    # Next to the people, who are counted exactly, the difference could be a few.
-    records = number if summary.people is None else signed.cell
-    yield "Records", records(summary.records or 0)
+    is_exact = summary.people is None
+    yield "Records", signed.records(table)
     if summary.people is not None:
         yield "People", f"{number(summary.people)}, identified by {printable(table.entity or '')}"
     else:
@@ -396,10 +428,15 @@ def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
     elif release:
         records_before = release.before.summary.records or 0
         is_few = signed.is_small(release.suppressed)
-        words_before = f"up to {signed.min_cell - 1} more" if is_few else records(records_before)
+        exact = number if is_exact else signed.cell
+        words_before = f"up to {signed.min_cell - 1} more" if is_few else exact(records_before)
         yield "Records before", words_before
         treatment = " and kept as *" if release.suppressed_as == "star" else " and left out"
         words = signed.portion(release.suppressed, records_before, "record")
+        if is_exact and not is_few and release.suppressed_as == "remove":
+            # It is the difference of the two above.
+            share = percent(release.suppressed / max(records_before, 1))
+            words = f"{counted(release.suppressed, 'record')} ({share})"
         yield "Suppressed", f"{words}{treatment}" if release.suppressed else "none"
     yield "Filter", filter_words(table, "record", "every record")
     for name, snapshot in table.snapshots.items():
@@ -433,7 +470,8 @@ def _nulls(table: TableResult, signed: Signed) -> str:
     meaning = "matches every value" if table.nulls == "wildcard" else "is a value of its own"
     has = table.summary.records_with_null_qi or 0
     text = (
-        f"in a quasi-identifier {meaning}; {signed.cell(has, 'record') if has else 'no record'} "
+        f"in a quasi-identifier {meaning}; "
+        f"{signed.cell(has, 'record', table.summary.records) if has else 'no record'} "
         f"{'has' if not has or (has == 1 and not signed.is_small(has)) else 'have'} one"
     )
     if table.sensitive:
@@ -457,7 +495,8 @@ def _unassigned(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]
             ""
             if alone is None
             else f"; in these and the quasi-identifiers together "
-            f"{signed.cell(alone, member(table))} {'is' if alone == 1 else 'are'} alone"
+            f"{signed.cell(alone, member(table), members_of(table))} "
+            f"{'is' if alone == 1 and not signed.is_small(alone) else 'are'} alone"
         )
         yield (
             "Unassigned columns",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kanon_sql.errors import SpecError
 from kanon_sql.report.document import Block, Heading
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, number, percent, printable
-from kanon_sql.results.confidential import for_outsiders, is_hidden
+from kanon_sql.results.confidential import FEWER, LEAST_CELL, for_outsiders, is_hidden
 from kanon_sql.results.diff import Diff
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, ReleaseFindings, Tradeoff
@@ -21,8 +21,6 @@ from kanon_sql.spec.other_tables import REFERENCE
 
 Audience = Literal["internal", "external"]
 AUDIENCES: tuple[Audience, ...] = ("internal", "external")
-LEAST_CELL = 10
-"""Minimum count shown to external readers."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,8 @@ class Signed:
     attempts: Attempts | None = None
     audience: Audience = "internal"
     min_cell: int = LEAST_CELL
+    whole: AuditFindings = field(init=False, repr=False)
+    """The result as internal readers get it."""
 
     def __post_init__(self) -> None:
         if self.audience not in AUDIENCES:
@@ -46,8 +46,9 @@ class Signed:
                 f"min-cell is 1, which shows every count, or 3 or more; found {self.min_cell}. "
                 '"Fewer than 2" would be one.'
             )
+        object.__setattr__(self, "whole", self.result)
         if self.is_external:
-            object.__setattr__(self, "result", for_outsiders(self.result))
+            object.__setattr__(self, "result", for_outsiders(self.result, self.min_cell))
 
     @property
     def is_external(self) -> bool:
@@ -108,8 +109,27 @@ class Signed:
         """Whether a count is too small to be shown to this audience."""
         return self.is_external and 0 < count < self.min_cell
 
-    def cell(self, count: int, noun: str = "") -> str:
-        """A count with its noun; for external readers rounded, or pooled if small."""
+    def records(self, table: TableResult) -> str:
+        """The records; for external readers never fewer than the people, who are counted
+        exactly."""
+        records, people = table.summary.records or 0, table.summary.people
+        if people is None or records == people:
+            return number(records)
+        # Next to the people the difference could be a few.
+        if self.is_small(records - people):
+            return f"{number(people)} to {number(people + self.min_cell - 1)}"
+        return self.cell(records)
+
+    def least(self, size: int) -> str:
+        """The size of a smallest class that no check requires."""
+        return f"{FEWER} {number(self.min_cell)}" if self.is_small(size) else number(size)
+
+    def cell(self, count: int, noun: str = "", of: int | None = None) -> str:
+        """A count with its noun; for external readers rounded, or pooled if small, or if all but a
+        small count `of` a whole."""
+        is_whole = of is not None and of - count < self.min_cell and not self.is_small(count)
+        if self.is_rounded and is_whole:
+            return f"{'all' if count == of else 'nearly all'} {plural_of(noun)}".strip()
         return self._cell(count, noun, self.min_cell)
 
     def classes(self, count: int, noun: str = "class") -> str:
@@ -121,8 +141,7 @@ class Signed:
             return counted(many, noun) if noun else number(many)
 
         if self.is_external and 0 < count < least:
-            few = f"fewer than {number(least)}"
-            return f"{few} {counted(2, noun).split(KEPT_TOGETHER)[1]}" if noun else few
+            return f"{FEWER} {number(least)} {plural_of(noun)}".strip()
         if count and self.is_rounded:
             return f"about {words(self._rounded(count, least))}"
         return words(count)
@@ -151,19 +170,66 @@ class Signed:
             return f"more than {percent(1 - few)}"
         return self._share_of(fraction, total, self.min_cell)
 
-    def average(self, chance: float, total: int) -> str:
-        """An average risk, classes divided by members; for external readers of rounded classes."""
+    def given_away(self, check: CheckResult, count: int, total: int) -> str:
+        """The share of all people (records) who are in homogeneous classes; that of a few classes
+        of a known size would reveal the number of these classes."""
+        if not 0 < (check.violating_classes or check.achieved or 0) < self.fewest_classes:
+            return self.share(count / total, total)
+        least = number(self.min_cell)
+        return f"{FEWER} {least}" if self.is_small(count) else f"{least} or more"
+
+    def part(self, count: int, total: int) -> str:
+        """A count of a whole, as in `about 230 of 1,859`."""
+        if self.is_small(count):
+            return self.cell(count)
+        if self.is_rounded and total - count < self.min_cell:
+            return f"{'nearly ' if count < total else ''}all of {number(total)}"
+        return f"{self.cell(count)} of {number(total)}"
+
+    def among(self, people: int, table: TableResult) -> str:
+        """The chance of finding a person among so many at least; no more than its comparison with
+        one record, where the size of the smallest class is not shown."""
+        if self.hides_sizes(table):
+            return "among fewer people than one record does"
+        if self.is_small(people):
+            return f"with a chance above {percent(1 / self.min_cell)}"
+        return f"with a chance of {percent(1 / people)} at most"
+
+    def highest(self, chance: float, *, is_required: bool) -> str:
+        """A highest risk; for external readers pooled if its class is small, and no check requires
+        the size."""
+        if is_required or not chance or not self.is_small(round(1 / chance)):
+            return percent(chance)
+        return f"more than {percent(1 / self.min_cell)}"
+
+    def average(self, chance: float, total: int, highest: float = 1) -> str:
+        """An average risk, classes divided by members; for external readers of rounded classes, and
+        never above the highest."""
         if not self.is_rounded:
             return percent(chance)
-        return f"about {self._share_of(chance, total, self.fewest_classes)}"
+        return f"about {self._share_of(chance, total, self.fewest_classes, highest)}"
 
-    def _share_of(self, fraction: float, total: int, least: int) -> str:
-        return percent(min(self._rounded(fraction * total, least) / total, 1))
+    def _share_of(self, fraction: float, total: int, least: int, most: float = 1) -> str:
+        return percent(min(self._rounded(fraction * total, least) / total, most))
 
 
 def members_of(table: TableResult) -> int:
     """Number of people, or of records: the denominator of shares."""
     return table.summary.people or table.summary.records or 0
+
+
+def bound_of(attacker: str, key: str, table: TableResult) -> float | None:
+    """The risk's threshold: explicit, or implied by a required k."""
+    for check in table.checks:
+        bound = check.parameters.get(f"max_{key}")
+        if check.model == f"{attacker}_risk" and bound is not None:
+            return float(bound)
+    models = {"prosecutor": "k_anonymity", "journalist": "k_map"}
+    if key == "highest":
+        for check in table.checks:
+            if check.model == models.get(attacker) and check.parameters.get("k"):
+                return 1 / int(check.parameters["k"])
+    return None
 
 
 def violating(check: CheckResult, table: TableResult, signed: Signed) -> str:
@@ -207,6 +273,11 @@ def _lacking(check: CheckResult, signed: Signed) -> Iterator[str]:
         count = check.details.get(key)
         if isinstance(count, int) and count:
             yield f"{words} {signed.classes(count)}"
+
+
+def plural_of(noun: str) -> str:
+    """The plural of a noun; "" for none."""
+    return counted(2, noun).split(KEPT_TOGETHER)[1] if noun else ""
 
 
 def digest_of(text: str) -> str:

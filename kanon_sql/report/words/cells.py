@@ -101,7 +101,7 @@ def _dominance(check: CheckResult, table: CellsResult) -> Words:
         if check.parameters.get("inclusive"):
             extent = f"{_violating(check, table)} as much or more{_margins(check)}"
         return f"{result}, {word} {_percent(k)} allowed", _joined(extent, _undefined(check))
-    return f"{result} at most", _undefined(check)
+    return f"{result}{_end(check, 'at most')}", _undefined(check)
 
 
 def _p_percent(check: CheckResult, table: CellsResult) -> Words:
@@ -113,7 +113,12 @@ def _p_percent(check: CheckResult, table: CellsResult) -> Words:
         bound = _percent(100 * p / check.parameters.get("q", 100)) if p is not None else ""
         extent = f"{_violating(check, table)} a closer estimate{_margins(check)}"
         return f"{result}, {bound} asked for", _joined(extent, _undefined(check))
-    return f"{result} at best", _undefined(check)
+    return f"{result}{_end(check, 'at best')}", _undefined(check)
+
+
+def _end(check: CheckResult, bound: str) -> str:
+    """The bound that a figure is; a pooled one says its own."""
+    return "" if isinstance(check.achieved, str) else f" {bound}"
 
 
 def _groups(check: CheckResult, table: CellsResult) -> Words:
@@ -167,7 +172,9 @@ def _rounded(check: CheckResult, table: CellsResult) -> Words:
 def _derivable(check: CheckResult, table: CellsResult) -> Words:
     """The number of suppressed cells that can be computed, if it is decided."""
     details = check.details
-    hidden = details.get("suppressed")
+    hidden, totals = details.get("suppressed"), table.totals or ""
+    if totals.startswith("rounded"):
+        return "can't tell: totals are rounded, each on its own", ""
     if hidden is None:
         return "not measured: see the warning", ""
     if not hidden:
@@ -183,6 +190,8 @@ def _derivable(check: CheckResult, table: CellsResult) -> Words:
         words = f"can't tell for {number(left)} of {counted(hidden, 'cell')}{just}"
     else:
         words = f"no way was found to compute any of {counted(hidden, 'cell')}{near}{just}"
+        if totals == "shown":
+            words += ": totals are sums of what is shown"
     return words, _joined(*_derivations(check))
 
 
@@ -260,14 +269,14 @@ def _joined(*parts: str) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _percent(value: float | None) -> str:
-    """A percentage that is stored as one.
+def _percent(value: float | str | None) -> str:
+    """A percentage that is stored as one, or pooled.
 
     >>> from kanon_sql.report.words.numbers import with_spaces
     >>> with_spaces(_percent(93.1)), with_spaces(_percent(100)), with_spaces(_percent(66.66666))
     ('93.1 %', '100 %', '66.67 %')
     """
-    return f"{value or 0:.4g}{KEPT_TOGETHER}%"
+    return f"{value if isinstance(value, str) else f'{value or 0:.4g}'}{KEPT_TOGETHER}%"
 
 
 def _numeral(n: int) -> str:
@@ -286,12 +295,13 @@ def headline_of_cells(table: CellsResult) -> list[str]:
         figures = "published figures" if table.figure == "magnitude" else "published counts"
         parts.append(f"{figures} {printable(table.value or '')}".strip())
     else:
+        records = "" if summary.records is None else counted(summary.records, "record")
         whose = (
-            f" of {number(summary.contributors or 0)} {printable(table.contributor)}"
+            f"{number(summary.contributors or 0)} {printable(table.contributor)}"
             if table.contributor
             else ""
         )
-        parts.append(f"{counted(summary.records or 0, 'record')}{whose}")
+        parts.append(" of ".join(filter(None, [records, whose])))
         value = f"sum of {printable(table.value)}" if table.value else "counts"
         parts.append(f"{value} by {listed(table.by)}")
         return parts

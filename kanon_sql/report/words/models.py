@@ -12,13 +12,14 @@ from kanon_sql.report.words.numbers import (
     NONE,
     figure,
     figure_name,
+    is_share,
     number,
     percent,
     printable,
 )
 from kanon_sql.report.words.phrases import phrases
+from kanon_sql.results.compared import flat_figures, judged_figures, table_figures
 from kanon_sql.results.confidential import CONFIDENTIAL, is_hidden
-from kanon_sql.results.diff import judged_figures, table_figures
 from kanon_sql.results.table import CheckResult, TableResult
 from kanon_sql.spec.models.base import Worst
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
@@ -164,7 +165,7 @@ def _baseline_comparison(check: CheckResult, table: TableResult) -> str:
         return "it held in the baseline"
     if not check.baseline.figures:
         return "worse than in the baseline"
-    then, now = check.baseline.figures, {**check.figures, **table_figures(table, check)}
+    then, now = check.baseline.figures, {**flat_figures(check), **table_figures(table, check)}
     of_reference = ALL_MODELS[check.model].of_reference
     sizes = {} if of_reference else vars(table.summary)
     worse = ", ".join(
@@ -178,7 +179,7 @@ def _baseline_comparison(check: CheckResult, table: TableResult) -> str:
 def _with_share(name: str, figures: Mapping[str, Any], sizes: Mapping[str, Any]) -> str:
     """A figure, with its share of the records if it counts some; a risk is a share itself."""
     value = figures.get(name)
-    if value is not None and name.endswith(".average"):
+    if value is not None and is_share(name):
         return percent(value)
     people, records = sizes.get("people"), sizes.get("records")
     total = (people or records) if name == "uniques" else records

@@ -305,10 +305,24 @@ def _cell(value: Any) -> str:
 def figure_name(name: str) -> str:
     """Display name of a figure.
 
-    >>> figure_name("violating_records"), figure_name("unmatched_classes"), figure_name("k")
-    ('violating records', 'unmatched classes', 'k')
+    >>> figure_name("violating_records"), with_spaces(figure_name("by_size.2.violating"))
+    ('violating records', 'violating combinations of 2 events')
     """
-    return str(wording("figures").get(name, name.replace("_", " ")))
+    size = re.search(r"\.(\d+)\b", name)
+    if size:
+        name = name.replace(size[0], "")
+    words = str(wording("figures").get(name, name.replace("_", " ")))
+    return words.format(counted(int(size[1]), "event")) if size else words
+
+
+def is_share(name: str) -> bool:
+    """Whether a figure is a share, to be shown in per cent.
+
+    >>> is_share("prosecutor.average"), is_share("uniques")
+    (True, False)
+    """
+    last = name.rpartition(".")[2]
+    return last in ("average", "highest", "at_risk", "share") or name == "random.alone"
 
 
 def figure(value: Any) -> str:

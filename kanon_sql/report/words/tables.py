@@ -7,9 +7,9 @@ finally replace it, with `plain`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from kanon_sql.errors import with_flags
 from kanon_sql.report.words import cells, events
@@ -60,6 +60,35 @@ class Bin:
     note: str = ""
     count_text: str = ""
     """Text in place of a count that is not shown."""
+
+
+class Formats(Protocol):
+    """How a reader is shown the figures of a sentence."""
+
+    def given_away(self, check: CheckResult, count: int, total: int) -> str:
+        """How many of all people (records) are in homogeneous classes."""
+
+    def part(self, count: int, total: int) -> str:
+        """A count of a whole, as in `226 of 1,859`."""
+
+    def among(self, people: int, table: TableResult) -> str:
+        """The chance of finding a person among so many at least."""
+
+
+class _Exact:
+    """The figures as they are."""
+
+    def given_away(self, check: CheckResult, count: int, total: int) -> str:
+        return percent(count / total)
+
+    def part(self, count: int, total: int) -> str:
+        return f"{number(count)} of {number(total)}"
+
+    def among(self, people: int, table: TableResult) -> str:
+        return f"with a chance of {percent(1 / people)} at most"
+
+
+EXACT = _Exact()
 
 
 def headline(table: TableResult) -> list[str]:
@@ -118,7 +147,8 @@ def histogram_title(table: TableResult) -> str:
 def histogram(table: TableResult, fewest: int = 0) -> list[Bin]:
     """The class sizes in few bins, with a boundary at every required k.
 
-    Neighbouring bins are merged until each has at least `fewest` classes.
+    Neighbouring bins are merged until each has at least `fewest` classes; then the first begins
+    at 1, unless a size is required.
     """
     required = _required(table)
     starts = _merged(sorted({*_BIN_STARTS, *required}), table, fewest)
@@ -153,7 +183,7 @@ def _merged(starts: Sequence[int], table: TableResult, fewest: int) -> list[int]
         return sum(bin.classes for bin in table.histogram if start <= bin.size < end)
 
     smallest = min((bin.size for bin in table.histogram), default=1)
-    merged = [max(start for start in starts if start <= smallest)]
+    merged = [max(start for start in starts if start <= smallest) if _required(table) else 1]
     for start in starts:
         if min(classes(merged[-1], start), classes(start, math.inf)) >= fewest:
             merged.append(start)
@@ -208,11 +238,27 @@ def _prosecutor(table: TableResult) -> Iterator[str]:
         if uniques
         else f"with a chance of {percent(risk['highest'])} at most, and of"
     )
+    known, by_all = "these columns", found_by_all_records(table)
+    if by_all:
+        known, by_all = "these columns of one record", f"; whoever knows all their records {by_all}"
     yield (
-        "Someone who knows that a person is in this table, and knows these columns, finds the "
-        f"person {chance} {percent(risk['average'])} on average (prosecutor risk). "
+        f"Someone who knows that a person is in this table, and knows {known}, finds the "
+        f"person {chance} {percent(risk['average'])} on average (prosecutor risk){by_all}. "
         f"{_above_threshold(risk, table)}"
     )
+
+
+def found_by_all_records(table: TableResult, formats: Formats = EXACT) -> str:
+    """Whom somebody finds who knows all records of a person, as in `finds 226 of 1,859 people with
+    certainty`; empty where each person is in one class."""
+    if not table.classes_overlap:
+        return ""
+    k, uniques = table.profile
+    if k is None:
+        return "may find more, which this result does not say"
+    if uniques:
+        return f"finds {formats.part(uniques, table.summary.people or 0)} people with certainty"
+    return f"finds the person {formats.among(k, table)}"
 
 
 def _assumed_attackers(table: TableResult) -> Iterator[str]:
@@ -245,10 +291,14 @@ def _journalist(table: TableResult) -> Iterator[str]:
     """The risk of people not known to be in the table, through a reference."""
     risk = table.risk.get("journalist")
     if risk:
+        linked, by_all = "Linking through the reference finds a person", ""
+        if table.classes_overlap:
+            linked = "Linking one record of a person through the reference finds them"
+            by_all = "; what all their records give there is not measured"
         yield (
-            f"Linking through the reference finds a person with a chance of "
-            f"{percent(risk['highest'])} at most, and of {percent(risk['average'])} on average "
-            f"(journalist risk). {_above_threshold(risk, table)}"
+            f"{linked} with a chance of {percent(risk['highest'])} at most, and of "
+            f"{percent(risk['average'])} on average (journalist risk){by_all}. "
+            f"{_above_threshold(risk, table)}"
         )
 
 
@@ -258,7 +308,7 @@ def _individual(table: TableResult) -> Iterator[str]:
     if risk:
         yield (
             f"By the survey weights, {number(risk['expected_reidentifications'])} correct "
-            "re-identifications are expected; a person's chance is "
+            f"re-identifications are expected; a person's chance{_from_one(table)} is "
             f"{percent(risk['highest'])} at most, and {percent(risk['average'])} on average "
             "(individual risk, an estimate)."
         )
@@ -266,9 +316,12 @@ def _individual(table: TableResult) -> Iterator[str]:
 
 def _above_threshold(risk: Mapping[str, Any], table: TableResult) -> str:
     whom = f"{percent(risk['at_risk'])} of the" if risk["at_risk"] else "none of the"
-    return (
-        f"The chance is above {significant_percent(risk['threshold'])} for {whom} {members(table)}."
-    )
+    above = significant_percent(risk["threshold"])
+    return f"The chance{_from_one(table)} is above {above} for {whom} {members(table)}."
+
+
+def _from_one(table: TableResult) -> str:
+    return " from one record" if table.classes_overlap else ""
 
 
 def limitations(table: TableResult) -> list[tuple[str, str]]:
@@ -313,15 +366,16 @@ def outcome(table: TableResult) -> str:
     if violated:
         return f"{_checks_in_words(violated, required)} violated."
     if holds_and_discloses(table):
-        return f"What was asked holds; {homogeneity_sentence(table)}."
+        return f"What was asked holds; {disclosures(table)}."
     if len(gated) == 1:
         return "The check holds."
     return f"{'Both' if len(gated) == 2 else f'All {len(gated)}'} checks hold."
 
 
 def holds_and_discloses(table: TableResult) -> bool:
-    """Whether the checks hold over classes that give a sensitive value away."""
-    return table.status == "holds" and bool(homogeneity_sentence(table))
+    """Whether the checks hold over classes that give a sensitive value away, or people whom all
+    their records give away."""
+    return table.status == "holds" and bool(disclosures(table))
 
 
 def _checks_in_words(checks: int, of: int) -> str:
@@ -331,17 +385,25 @@ def _checks_in_words(checks: int, of: int) -> str:
     )
 
 
-def homogeneity_sentence(
-    table: TableResult,
-    share: Callable[[float, int], str] = lambda fraction, total: percent(fraction),
-) -> str:
-    """As in `42.6 % of the records give their salary-class away`; empty if nothing does."""
-    ranges = [
-        f"{share(count / total, total)} of the {members(table)} give their "
+def disclosures(table: TableResult, formats: Formats = EXACT, *, sizes: bool = True) -> str:
+    """What checks that hold leave open, as in `42.6 % of the records give their salary-class away`;
+    empty if nothing. Without `sizes`, nothing that follows from those of the classes."""
+    given_away = ", ".join(
+        f"{formats.given_away(check, count, total)} of the {members(table)} give their "
         f"{printable(str(check.parameters['sensitive']))} away"
         for check, count, total in homogeneous_members(table.checks, table.summary)
-    ]
-    return ", ".join(ranges)
+        if sizes
+    )
+    found = found_by_all_records(table, formats) if tells_more_by_all_records(table) else ""
+    by_all = f"whoever knows all records of a person {found}" if found else ""
+    return "; ".join(filter(None, [given_away, by_all]))
+
+
+def tells_more_by_all_records(table: TableResult) -> bool:
+    """Whether all records of a person say more than one of them."""
+    k, uniques = table.profile
+    of_one, alone = table.summary.k or 0, table.summary.uniques or 0
+    return table.classes_overlap and (k is None or k < of_one or (uniques or 0) > alone)
 
 
 def _outcome_with_baseline(violated: int, accepted: int, gated: int) -> str:
@@ -404,10 +466,13 @@ def _is_better(check: CheckResult) -> bool:
 
 
 def footer(table: TableResult | TableProfile, where: str = "kanon-sql compile shows") -> str:
-    """Duration, engine and number of statements, and where they are found."""
+    """Duration, engine and number of statements, and where they are found, unless these are left
+    out."""
+    engine = f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine}"
+    if not table.sql:
+        return engine
     statements = counted(len(table.sql), "statement")
     them = "it" if len(table.sql) == 1 else "them"
-    engine = f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine}"
     return f"{engine} · {statements}, {where} {them}"
 
 

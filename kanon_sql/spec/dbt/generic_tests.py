@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from kanon_sql.spec.dbt.project import mapping
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.events import EventModel
 from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.spec.spec import TableSpec
 
@@ -105,6 +106,22 @@ class GenericTest:
         role_by_column |= {self.sensitive: "sensitive"} if self.sensitive else {}
         return role_by_column | ({self.entity: "entity"} if self.entity else {})
 
+    @property
+    def is_of_events(self) -> bool:
+        return issubclass(self.model, EventModel)
+
+    @property
+    def idle_because(self) -> str:
+        """Why only dbt runs it; empty otherwise."""
+        if self.rendered:
+            return f"dbt alone can render its {' and '.join(self.rendered)}"
+        return "dbt only warns of it" if self.severity == "warn" else ""
+
+    @property
+    def question(self) -> Question:
+        """What it asks, as far as a table has it once for all of its checks."""
+        return question(self.events, self.quasi_identifiers, self.entity, self.settings)
+
     def applies(self, setting: str) -> bool:
         """Whether a table setting can be taken from this test: dbt must be able to fail on it, and
         the setting must affect it."""
@@ -125,22 +142,16 @@ class GenericTest:
 
     def differences_from(self, table: TableSpec) -> Iterator[str]:
         """The reasons why an audit of the table can't reproduce the test."""
+        if self.idle_because:
+            yield self.idle_because
         if self.rendered:
-            yield f"dbt alone can render its {' and '.join(self.rendered)}"
             return
-        if self.severity == "warn":
-            yield "dbt only warns of it"
         tested, declared = self.quasi_identifiers, table.quasi_identifiers
         if _folded(tested) != _folded(declared) and not self.knows_other_sensitive(table):
-            roles = ", ".join(declared)
-            yield (
-                f"its quasi-identifiers are {', '.join(tested)}, but those of the roles are {roles}"
-            )
+            named, roles = (", ".join(names) or "none" for names in (tested, declared))
+            yield f"its quasi-identifiers are {named}, but those of the roles are {roles}"
         if self.sensitive and not _folded([self.sensitive]) <= _folded(table.sensitive):
             yield f'"{self.sensitive}" has another role than sensitive'
-        if self.events and _folded(self.events) != _folded(table.events):
-            roles = ", ".join(table.events)
-            yield f"its events are {', '.join(self.events)}, but those of the roles are {roles}"
         entity, role = self.entity or "none", table.entity or "none"
         if entity.casefold() != role.casefold():
             yield f"its entity is {entity}, and the table's {role}"
@@ -149,6 +160,21 @@ class GenericTest:
             counts = key != "sensitive_nulls" or self.sensitive
             if counts and (value or default) != (getattr(table, key) or default):
                 yield f"its {key} is not the table's"
+
+
+Question = tuple[frozenset[str], frozenset[str], str, str | None, str]
+
+
+def question(
+    events: Iterable[str],
+    quasi_identifiers: Iterable[str],
+    entity: str | None,
+    settings: Mapping[str, Any],
+) -> Question:
+    """The question about a table in a form that can be compared."""
+    known, folded = frozenset(_folded(quasi_identifiers)), (entity or "").casefold()
+    nulls = settings.get("nulls") or "value"
+    return frozenset(_folded(events)), known, folded, settings.get("where"), nulls
 
 
 def referenced_node(text: str) -> str | None:

@@ -85,17 +85,15 @@ def read_manifest(
                 manifest.refuse_replaced_meta(node)
     declared = [(key, node) for key in keys for node in requested if node.declares(key)]
     annotated = {node.unique_id for _, node in declared}
-    ephemeral = (
-        f"{node.location}: {node.display_name} is ephemeral, so there is no table to audit, and it "
-        "was skipped. Materialise it."
-        for _, node in declared
-        if node.is_ephemeral
-    )
-    skipped = tuple(dict.fromkeys(ephemeral))
-    chosen = [(key, node) for key, node in declared if not node.is_ephemeral]
+    asked = [
+        (key, node, tuple(node.questions()) if key == "tables" else (node,))
+        for key, node in declared
+    ]
+    skipped = [*dict.fromkeys(filter(None, (_skipped(node, own) for _, node, own in asked)))]
+    chosen = [(key, question) for key, node, own in asked if node.relation for question in own]
     unmatched = [selector for selector, ids in ids_by_selector.items() if not annotated & ids]
     if unmatched or not chosen:
-        reasons = list(skipped)
+        reasons = skipped
         if unmatched or not skipped:
             reasons.append(_nothing_selected_message(path, unmatched, manifest, keys))
         return SelectedTables(None, "\n".join(reasons))
@@ -112,13 +110,26 @@ def read_manifest(
                     else (manifest.published(node, connect), [])
                 )
                 tables.setdefault(key, []).append(table)
-                notes.append((*manifest.notes(node), *differences))
+                notes.append((*(() if node.about else manifest.notes(node)), *differences))
     return SelectedTables(
         AuditSpec.model_validate(tables),
         notes=tuple(notes),
         places=tuple(TablePlaces(manifest.place(node)) for _, node in chosen),
-        skipped=skipped,
+        skipped=tuple(skipped),
     )
+
+
+def _skipped(node: Node, questions: Sequence[Node]) -> str:
+    """Why nothing is audited of a node; empty if something is."""
+    if node.is_ephemeral:
+        return (
+            f"{node.location}: {node.display_name} is ephemeral, so there is no table to audit, "
+            "and it was skipped. Materialise it."
+        )
+    if questions:
+        return ""
+    reasons = " ".join(_not_run(test, [test.idle_because]) for test in node.tests)
+    return f"{node.location}: {node.display_name} was skipped: {reasons}"
 
 
 def _nothing_selected_message(
@@ -294,12 +305,13 @@ class Manifest:
                 elif check not in checks:
                     checks.append(check)
             if reasons:
-                differences.append(f"dbt's test {test.name} is not run here: {'; '.join(reasons)}.")
+                differences.append(_not_run(test, reasons))
             elif test.tolerates:
                 differences.append(
                     f"dbt's test {test.name} tolerates some failures (error_if), and is checked "
                     "here in full."
                 )
+        differences += (_not_run(test, [test.idle_because]) for test in node.idle)
         return {"checks": checks, **others}, differences
 
     def _other_table(self, test: GenericTest, kind: OtherTableKind, tables: dict[str, Any]) -> str:
@@ -379,7 +391,8 @@ class Manifest:
             for node in self.nodes
             if node.is_annotated or node.declares("published")
         )
-        return node.display_name if calls[node.display_name] == 1 else node.unique_id
+        name = node.display_name if calls[node.display_name] == 1 else node.unique_id
+        return f"{name} ({node.about})" if node.about else name
 
     def _file(self, node: Node) -> Path:
         return self.project.file(node.location, node.package)
@@ -416,6 +429,10 @@ def _source(node: Node) -> str:
     if node.relation is None:
         raise node.fail("it is ephemeral, so there is no table to read. Materialise it.")
     return node.relation
+
+
+def _not_run(test: GenericTest, reasons: Iterable[str]) -> str:
+    return f"dbt's test {test.name} is not run here: {'; '.join(reasons)}."
 
 
 def _tests_node(test: GenericTest, node: Node) -> bool:

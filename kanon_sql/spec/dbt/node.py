@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from kanon_sql.errors import SpecError, did_you_mean, option
-from kanon_sql.spec.dbt.generic_tests import ROLES, GenericTest, Role
+from kanon_sql.spec.dbt.generic_tests import (
+    ROLES,
+    SETTINGS,
+    GenericTest,
+    Question,
+    Role,
+    question,
+)
 from kanon_sql.spec.dbt.project import mapping, meta_of
 from kanon_sql.spec.spec import TablesKey
 
@@ -150,6 +157,10 @@ class Node:
     """The checksum of its file, and its unrendered configuration."""
     tests: tuple[GenericTest, ...] = ()
     """The tests of this package on it."""
+    idle: tuple[GenericTest, ...] = ()
+    """Tests that only dbt runs, and that give no roles."""
+    about: str = ""
+    """What tells this question from the node's first."""
     key: str = META_KEY
     """The key of its settings, in messages."""
     home: str = "the dbt project"
@@ -195,6 +206,52 @@ class Node:
 
     def fail(self, sentence: str) -> SpecError:
         return SpecError(f"{self.location}: {self.display_name}: {sentence}")
+
+    @property
+    def question(self) -> Question:
+        """What its metas and its tests ask of the table once for all checks."""
+        named = [*self.with_role("entity"), self.meta.get("entity")]
+        settings = {key: self.setting(key) for key in SETTINGS}
+        columns = (self.with_role("event"), self.with_role("quasi_identifier"))
+        return question(*columns, named[0], settings)
+
+    def questions(self) -> Iterator[Node]:
+        """The node once for each question: that of its metas and its tests of records, and those of
+        its tests of events that ask another one. None if only dbt runs its tests."""
+        of_events = [test for test in self.tests if test.is_of_events]
+        of_records = [test for test in self.tests if not test.is_of_events]
+        is_asked = bool(self.meta or self.columns or not all(t.idle_because for t in of_records))
+        idle = of_events if is_asked else self.tests
+        own = replace(
+            self,
+            tests=tuple(of_records) if is_asked else (),
+            idle=tuple(test for test in idle if test.idle_because),
+        )
+        tests_by_question: dict[Question, list[GenericTest]] = {}
+        if own.with_role("quasi_identifier") or own.with_role("event"):
+            tests_by_question[own.question] = []
+        for test in of_events:
+            if not test.idle_because:
+                tests_by_question.setdefault(test.question, []).append(test)
+        first, *others = list(tests_by_question.values()) or [[]]
+        if is_asked or first:
+            yield replace(own, tests=(*own.tests, *first))
+        abouts = [_about(tests[0]) for tests in others]
+        for about, tests in zip(abouts, others, strict=True):
+            is_clear = abouts.count(about) == 1
+            yield self._about_events(tests, about if is_clear else f"{about}, {tests[0].name}")
+
+    def _about_events(self, tests: Sequence[GenericTest], about: str) -> Node:
+        """The node with the question of these tests alone; of its metas, the other columns keep
+        their roles unless an attacker knows them."""
+        roles = {name.casefold() for name in tests[0].roles}
+        columns = {
+            name: column
+            for name, column in self.columns.items()
+            if column.get("role") in ("sensitive", "identifier", "insensitive")
+            and name.casefold() not in roles
+        }
+        return replace(self, tests=tuple(tests), meta={}, columns=columns, about=about)
 
     def with_role(self, role: Role) -> list[str]:
         """The columns of a role. A column's meta overrides the tests' role for it;
@@ -245,6 +302,12 @@ class Node:
                     f'"{name}" is marked as personal in {self.home} and is neither a '
                     "quasi-identifier nor sensitive nor an identifier. Give it its role."
                 )
+
+
+def _about(test: GenericTest) -> str:
+    """What a test asks about, in words."""
+    known = f" of {', '.join(test.quasi_identifiers)}" if test.quasi_identifiers else ""
+    return f"events {', '.join(test.events)}{known}"
 
 
 def parsed_node(raw: Mapping[str, Any]) -> Node:

@@ -127,9 +127,7 @@ AT_RISK = 0.2
 """A record is at risk if its chance of re-identification is above this (El Emam 2013)."""
 
 
-LACKED: dict[str, Worst] = dict.fromkeys(
-    ("unmatched_classes", "unmatched_records", "exceeding_classes"), "greatest"
-)
+LACKED = ("unmatched_classes", "unmatched_records", "exceeding_classes")
 """Figures on how much of the release a reference does not contain."""
 
 
@@ -163,8 +161,13 @@ IN_WORDS = tomllib.loads(
 """What each model says of itself, by its name."""
 
 
-FIGURES_OF_SIZES = ("uniques", "prosecutor.average")
-FIGURES_OF_MATCHES = ("journalist.average", "marketer.average")
+FIGURES_OF_SIZES = (
+    *("uniques", "prosecutor.average", "prosecutor.at_risk"),
+    *("individual.highest", "individual.average"),
+)
+FIGURES_OF_MATCHES = (
+    *("journalist.highest", "journalist.average", "journalist.at_risk", "marketer.average"),
+)
 
 
 class Model(Described):
@@ -314,20 +317,19 @@ class Model(Described):
 
     @property
     def figures(self) -> dict[str, Worst]:
-        """The judged figures of its result, and in which direction each gets worse.
+        """Its figure, or the two ends of its range, and in which direction it gets worse.
 
-        Always "achieved"; a further figure only if its threshold is given.
-
-        >>> from kanon_sql import ProsecutorRisk
-        >>> ProsecutorRisk(max_average=0.1).figures
-        {'achieved': 'greatest', 'average': 'greatest'}
+        >>> from kanon_sql import DeltaPresence, ProsecutorRisk
+        >>> ProsecutorRisk().figures, DeltaPresence().figures
+        ({'achieved': 'greatest'}, {'min': 'least', 'max': 'greatest'})
         """
-        required = {
-            key: worst
-            for key, (worst, threshold) in self.companion_figures.items()
-            if getattr(self, threshold) is not None
-        }
-        return {"achieved": self.worst, **required}
+        return {"achieved": self.worst}
+
+    @property
+    def described(self) -> Mapping[str, str]:
+        """The figures of its result that make it no worse with these parameters, with the
+        reason."""
+        return {}
 
     @property
     def table_figures(self) -> tuple[str, ...]:
@@ -336,7 +338,8 @@ class Model(Described):
 
         >>> from kanon_sql import KAnonymity
         >>> KAnonymity(k=5).table_figures
-        ('uniques', 'prosecutor.average')
+        ('uniques', 'prosecutor.average', 'prosecutor.at_risk', 'individual.highest', \
+'individual.average')
         """
         return FIGURES_OF_SIZES if self.answered_by == "sizes" or self.least_size else ()
 
@@ -417,9 +420,10 @@ class ReferenceModel(Model):
         return self.missing != "union"
 
     @property
-    def figures(self) -> dict[str, Worst]:
-        """Its figures, and what the reference lacks unless missing is union."""
-        return super().figures | (LACKED if self.needs_containment else {})
+    def described(self) -> Mapping[str, str]:
+        """What the reference lacks, where the release's own people stand in."""
+        stand_in = self.missing == "union" and not self.needs_containment
+        return dict.fromkeys(LACKED, "the release's own people stand in") if stand_in else {}
 
     @property
     def table_figures(self) -> tuple[str, ...]:

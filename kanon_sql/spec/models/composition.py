@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kanon_sql.spec.models.base import Count, Model, Worst
+from kanon_sql.spec.models.base import Count, Model
 
 __all__ = ["ComposedKAnonymity", "ComposedLDiversity"]
 
@@ -38,8 +38,3 @@ class ComposedLDiversity(ComposedModel):
     """Minimum number of values that a person's two classes have in common."""
     sensitive: str | None = None
     """The sensitive attribute; optional if only one is declared."""
-
-    @property
-    def figures(self) -> dict[str, Worst]:
-        """The smallest number of values left, and the number of people whose value is certain."""
-        return {**super().figures, "certain_people": "greatest"}

@@ -56,6 +56,12 @@ class RiskModel(Model):
         return self.threshold if self.max_at_risk is not None else None
 
     @property
+    def table_figures(self) -> tuple[str, ...]:
+        """Those that its own average and share at risk do not repeat."""
+        attacker = self.name().removesuffix("_risk")
+        return tuple(name for name in super().table_figures if not name.startswith(f"{attacker}."))
+
+    @property
     def violating_below(self) -> float | None:
         bound = self.class_bound
         return None if bound is None else _smallest_class(bound) if bound else math.inf

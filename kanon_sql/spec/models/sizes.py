@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import model_validator
 
-from kanon_sql.spec.models.base import LACKED, Count, Model, Ratio, ReferenceModel, Share, Worst
+from kanon_sql.spec.models.base import Count, Model, Ratio, ReferenceModel, Share, Worst
 
 __all__ = ["DeltaPresence", "KAnonymity", "KMap"]
 
@@ -40,6 +40,11 @@ class KMap(ReferenceModel):
     def needs_containment(self) -> bool:
         return False
 
+    @property
+    def described(self) -> dict[str, str]:
+        """A class with more records than matches has no fewer matches for that."""
+        return {**super().described, "exceeding_classes": "makes no match smaller"}
+
 
 class DeltaPresence(ReferenceModel):
     """Bounds the chance that a person is in the release (Nergiz, Atzori, Clifton 2007)."""
@@ -61,8 +66,8 @@ class DeltaPresence(ReferenceModel):
 
     @property
     def figures(self) -> dict[str, Worst]:
-        """Both ends of the range of chances, and how much of the release the reference lacks."""
-        return {"min": "least", "max": "greatest", **LACKED}
+        """Both ends of the range of chances."""
+        return {"min": "least", "max": "greatest"}
 
     @property
     def table_figures(self) -> tuple[str, ...]:

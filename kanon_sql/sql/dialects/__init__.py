@@ -64,6 +64,8 @@ def translated(
     for node in reversed(list(tree.walk())):
         rule = rules.get(type(node))
         if rule is not None and (replacement := rule(node)) is not node:
+            if node.args.get("negate"):  # of `not like`, which no rule looks at
+                replacement = exp.not_(exp.paren(replacement))
             tree = replacement if node is tree else tree
             node.replace(replacement)
     _expand_dialect_calls(tree)

@@ -51,6 +51,7 @@ RULES: Rules = {
             exp.DType.DECIMAL: "safe_cast(x as bignumeric)",
         },
         "bigquery",
+        figure=lambda digits: "safe_cast(x as bignumeric)",
     ),
     # NUMERIC has 29 integer digits.
     exp.Cast: casts({exp.DType.DECIMAL: "cast(x as bignumeric)"}, "bigquery"),

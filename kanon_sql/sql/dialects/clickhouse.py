@@ -53,6 +53,10 @@ def _cast(node: exp.Cast) -> exp.Expr:
             to.this == exp.DType.DECIMAL and len(to.expressions) == 2
         ):
             return _phrase("toDecimalString(x, digits)", x=number, digits=to.expressions[1].this)
+        case exp.DType.DECIMAL, exp.Cast(to=to) if to.this == exp.DType.DOUBLE:
+            # A float is cut, not rounded: 0.29 would be 0.28.
+            digits = node.to.expressions[-1].this
+            return _phrase("toDecimal128(toString(x), digits)", x=node.this, digits=digits)
         case exp.DType.TEXT | exp.DType.VARCHAR, exp.Mul(this=units, expression=unit):
             return _units_as_text(units, unit.name)
     return node
@@ -176,6 +180,7 @@ RULES: Rules = {
             exp.DType.DECIMAL: "accurateCastOrNull(x, 'Decimal(38, 0)')",
         },
         "clickhouse",
+        figure=lambda digits: f"toDecimal128OrNull(trimBoth(toString(x)), {digits})",
     ),
     exp.Cast: _cast,
     exp.Alias: _constant,

@@ -40,8 +40,13 @@ class Traits:
     """
     approximates: bool = True
     """Whether it has an approximate count of distinct values."""
+    decimals: int = 6
+    """How many decimals a product keeps; where there is no such type, figures are added as whole
+    multiples of their smallest unit."""
     null_first: bool = False
     """Whether NULL sorts first, without a NULLS LAST clause."""
+    keeps_truth_values: bool = True
+    """Whether a column called true or false has that name above a subquery."""
     nests_with: bool = True
     """Whether WITH can be nested."""
     orders_views: bool = True
@@ -66,6 +71,7 @@ TRAITS = {
         embedded=True,
         executed=True,
         bytewise=True,
+        decimals=38,
         begins="begin transaction",
         client="duckdb -bail DATABASE <",
     ),
@@ -73,6 +79,7 @@ TRAITS = {
         executed=True,
         collates=True,
         approximates=False,
+        decimals=38,
         create_view="create view",
         replaces_views=False,
         tracks_dependents=True,
@@ -80,11 +87,14 @@ TRAITS = {
         client="psql -v ON_ERROR_STOP=1 -f",
     ),
     "spark": Traits(executed=True, client="spark-sql -f"),
-    "clickhouse": Traits(executed=True, bytewise=True, client="clickhouse-client --queries-file"),
+    "clickhouse": Traits(
+        executed=True, bytewise=True, decimals=38, client="clickhouse-client --queries-file"
+    ),
     "sqlite": Traits(
         executed=True,
         hashes=False,
         approximates=False,
+        keeps_truth_values=False,
         create_view="create view",
         replaces_views=False,
         begins="begin",
@@ -95,6 +105,7 @@ TRAITS = {
         executed=True,
         rereads=True,
         approximates=False,
+        decimals=38,
         null_first=True,
         client="mariadb DATABASE <",
     ),
@@ -112,7 +123,7 @@ TRAITS = {
         create_view="create or alter view",
         ends_batch="go",
     ),
-    "mysql": Traits(approximates=False, null_first=True, client="mysql DATABASE <"),
+    "mysql": Traits(approximates=False, decimals=38, null_first=True, client="mysql DATABASE <"),
 }
 """Every dialect, those executed by the tests first."""
 
@@ -182,14 +193,30 @@ AS_LONG = "case when abs(x) < 1e38 then cast(x as decimal(38, 0)) end"
 """A number as an integer of 38 digits; NULL out of range."""
 
 
-def try_cast(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
+def try_cast(
+    texts: Mapping[exp.DType, str], dialect: str, figure: Callable[[str], str] | None = None
+) -> Rule:
     """A rule for TRY_CAST, by type: an expression on `x` that is NULL where the cast fails; to
-    integers `AS_BIGINT` and `AS_LONG` by default."""
+    integers `AS_BIGINT` and `AS_LONG` by default.
+
+    `figure` gives, by its decimals, the expression of a column that is cast to a decimal, and that
+    text may spell; by default, it is cast where it casts to a float.
+    """
     text_by_type = {exp.DType.BIGINT: AS_BIGINT, exp.DType.DECIMAL: AS_LONG} | dict(texts)
     rules = {type: rewrite_rule(text, dialect, x="this") for type, text in text_by_type.items()}
 
+    def decimal(node: exp.TryCast) -> exp.Expr:
+        if figure:
+            return phrase(figure(node.to.expressions[-1].name), dialect, x=node.this)
+        number, cast = rules[exp.DType.DOUBLE](node), exp.Cast(this=node.this, to=node.to)
+        return phrase(
+            "case when abs(number) < 1e38 then spelled end", dialect, number=number, spelled=cast
+        )
+
     def rule(node: exp.TryCast) -> exp.Expr:
         type = node.to.this
+        if type == exp.DType.DECIMAL and isinstance(node.this, exp.Column):
+            return decimal(node)
         type = exp.DType.TIMESTAMP if type == exp.DType.TIMESTAMPNTZ else type
         return rules.get(type, refused(f"a try_cast to {node.to.sql(dialect)}", dialect))(node)
 

@@ -92,12 +92,12 @@ def _text_of(node: exp.Cast) -> exp.Expr:
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
-    """Integers are exact up to 64 bits; there are no decimals."""
+    """Integers are exact up to 64 bits; a decimal is so many of its smallest unit."""
     match node.to.this:
         case exp.DType.DECIMAL:
-            digits = [expression.name for expression in node.to.expressions]
-            is_int = digits[-1:] == ["0"]
-            return phrase(f"cast(x as {'integer' if is_int else 'real'})", "sqlite", x=node.this)
+            digits = node.to.expressions[-1].name
+            units = "x" if digits == "0" else f"round(x * 1e{digits})"
+            return phrase(f"cast({units} as integer)", "sqlite", x=node.this)
         case exp.DType.DATE:
             return phrase("date(x)", "sqlite", x=node.this)
         case exp.DType.TIMESTAMP | exp.DType.TIMESTAMPNTZ:
@@ -116,6 +116,10 @@ _try_cast: Callable[[exp.TryCast], exp.Expr] = try_cast(
         exp.DType.DECIMAL: AS_BIGINT,
     },
     "sqlite",
+    figure=lambda digits: (
+        f"case when {_IS_NUMBER} then "
+        f"cast({'x + 0' if digits == '0' else f'round(x * 1e{digits})'} as integer) end"
+    ),
 )
 
 

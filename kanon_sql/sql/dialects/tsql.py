@@ -143,6 +143,7 @@ RULES: Rules = {
             exp.DType.DECIMAL: "try_cast(x as numeric(38, 0))",
         },
         "tsql",
+        figure=lambda digits: f"try_cast(x as numeric(38, {digits}))",
     ),
     exp.Cast: _as_text,
     exp.Case: _float_as_text,

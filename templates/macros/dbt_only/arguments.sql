@@ -232,9 +232,33 @@
 {{ return(name) }}
 {%- elif plain and not quote_columns -%}
 {{ return(name) }}
-{%- else -%}
-{{ return(adapter.quote(name.replace(mark, mark ~ mark))) }}
 {%- endif %}
+{{- return(kanon_sql.quoted(name)) -}}
+{%- endmacro %}
+
+
+{# The name of a column in quotes, with its own doubled. #}
+{% macro quoted(name) -%}
+{% set mark = (adapter.quote("x") | string)[:1] %}
+{{ return(adapter.quote(name.replace(mark, mark ~ mark))) }}
+{%- endmacro %}
+
+
+{#
+    A column, or another expression, as it stands in SQL. Words with only spaces between them are the
+    name of a column, unless one of several is an operator; with `quote_columns: true` any text is.
+#}
+{% macro expression_in_sql(text, quote_columns) -%}
+{% set word = "[\\w$" ~ (adapter.quote("x") | string)[:1] ~ "]+" %}
+{% set operators = text.lower().split(" ") | select("in", [
+    "and", "at", "between", "collate", "div", "glob", "ilike", "in", "is", "isnull", "like", "mod",
+    "not", "notnull", "or", "regexp", "rlike", "similar", "when", "xor",
+]) | list %}
+{% set are_words = modules.re.fullmatch(word ~ "( +" ~ word ~ ")*", text) %}
+{% if quote_columns is true or (are_words and (" " not in text or not operators)) -%}
+{{ return(kanon_sql.name_in_sql(text, kanon_sql.quotes_all(quote_columns))) }}
+{%- endif %}
+{{- return(text) -}}
 {%- endmacro %}
 
 

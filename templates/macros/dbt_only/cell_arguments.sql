@@ -13,6 +13,11 @@
     test ~ ": a hierarchy is read by kanon-sql tables, not by a test. Where margins are taken, its levels can be columns of by"
 ) }}
 {%- endfor %}
+{% if "totals" in given -%}
+{{ kanon_sql.refuse(
+    test ~ ": what totals are is read by kanon-sql tables (totals in a spec), and a test takes them for the sums of all their parts"
+) }}
+{%- endif %}
 {% do kanon_sql.begin_test(test, given, takes + ["quote_columns", "column_name"] + parameters | list) %}
 {% set asked = {} %}
 {% for name, values in parameters.items() %}
@@ -66,9 +71,11 @@
 {% set margins = kanon_sql.margins_of_test(test, given.get("margins", "all"), by, own["columns"]) %}
 {% do asked.update({"groupings": kanon_sql.groupings_of(own["columns"], margins), "value": own["figure"]}) %}
 {% if own["figure"] is not none %}
-{% do asked.update({"digits": kanon_sql.digits_of(
+{% set digits = kanon_sql.digits_of(
     model, own["relation"], own["figure"], kanon_sql.largest_factor(asked), own["weight"]
-)}) %}
+) %}
+{% do asked.update({"digits": digits[0]}) %}
+{% do asked.update({"weight_digits": digits[1]} if own["weight"] is not none else {}) %}
 {% endif %}
 {% do asked.update({"weight": own["weight"]} if own["weight"] is not none else {}) %}
 {% endif %}
@@ -229,7 +236,7 @@
 {% if own["count"] is not none %}
 {% do found.update({"count": own["count"]}) %}
 {% else %}
-{% do found.update({"digits": kanon_sql.digits_of(own["relation"], own["relation"], own["figure"], 1)}) %}
+{% do found.update({"digits": kanon_sql.digits_of(own["relation"], own["relation"], own["figure"])[0]}) %}
 {% endif %}
 {{ return(found) }}
 {%- endmacro %}
@@ -252,22 +259,24 @@
 {# --- the type in which figures are added ------------------------------------------------------ #}
 
 {#
-    The decimals in which all values are exact, and fit with the factor of a rule: 0, 6, or none for
-    floating point numbers, whose slack counts towards a violation. The values of an ephemeral model
-    can't be read before the statement runs. Where SQL is only compiled, 6 are taken. Products with
-    weights are exact for whole weights only.
+    The decimals in which all values are exact, and fit with the factor of a rule, and those of the
+    weights; none for floating point numbers, whose slack counts towards a violation. The values of an
+    ephemeral model can't be read before the statement runs. Where SQL is only compiled, 6 are taken, and
+    none beside weights. The products of some databases keep 6 decimals.
 #}
 {% macro digits_of(model, relation, value, factor=1, weight=none) -%}
 {% if not execute or flags.WHICH not in ["build", "test", "retry", "run"] -%}
-{{ return(6 if weight is none else none) }}
+{{ return([6 if weight is none else none, none]) }}
 {%- elif kanon_sql.is_ephemeral(model) -%}
-{{ return(none) }}
+{{ return([none, none]) }}
 {%- endif %}
 {% set facts = run_query(kanon_sql.figure_facts(relation, value, weight=weight)).rows[0].values() %}
-{% set digits = 0 if not facts[4] else 6 if not facts[5] else none %}
-{% set highest = 1 if weight is none else (facts[8] or 1) | float %}
-{% set digits = none if weight is not none and facts[7] else digits %}
-{{ return(none if digits is not none and (facts[6] or 0) | float * highest * 10 ** digits * factor > 1e36 else digits) }}
+{% set weights = 0 if weight is none else (facts[7] or 0) | int %}
+{% set digits = (facts[4] or 0) | int %}
+{% set size = [(facts[6] or 0) | float * (1 if weight is none else (facts[8] or 1) | float), 1.0] | max %}
+{% set kept = 38 if target.type in ["duckdb", "postgres"] else 6 %}
+{% set fits = digits + weights <= kept and size * 10 ** (digits + weights) * factor <= 1e36 %}
+{{ return([digits, weights] if fits else [none, none]) }}
 {%- endmacro %}
 
 

@@ -4,12 +4,17 @@
         {{ kanon_sql.generalize("age", "width:5,10,20", 2) }} as age,
         {{ kanon_sql.generalize("zip", "mask:right", 2, longest=5) }} as zip,
         {{ kanon_sql.generalize("admitted", "date:month,year") }} as admitted,
-        {{ kanon_sql.generalize("education", ref("education_levels")) }} as education
+        {{ kanon_sql.generalize("education", ref("education_levels")) }} as education,
+        {{ kanon_sql.generalize("least(stay, 90)", "width:7", type="integer") }} as stay
 
     The builders are those of `--hierarchy`, and the expressions those of shared/generalize.sql.
 #}
-{% macro generalize(column, builder, level=1, type=none, longest=none) -%}
+{% macro generalize(column, builder, level=1, type=none, longest=none, quote_columns=none) -%}
 {% set where = "generalize: " ~ column %}
+{% if column is not string or not column | trim -%}
+{{ kanon_sql.refuse(where ~ ": the column must be a text, its name or another expression") }}
+{%- endif %}
+{% set column = kanon_sql.expression_in_sql(column, quote_columns) %}
 {% do kanon_sql.one_of("generalize", "type", type, [
     none, "text", "integer", "bigint", "decimal", "double", "date", "timestamp",
 ]) %}
@@ -114,7 +119,7 @@
 )) }}
 {%- endif %}
 {% set rows = run_query(kanon_sql.ancestors(
-    relation, adapter.quote(columns[0].name), adapter.quote(columns[level].name)
+    relation, kanon_sql.quoted(columns[0].name), kanon_sql.quoted(columns[level].name)
 )).rows %}
 {% if rows | length > 200 -%}
 {{ kanon_sql.refuse(where ~ ": " ~ relation ~ " has " ~ rows | length ~ " values, more than the 200 of a CASE. Join it in the model") }}

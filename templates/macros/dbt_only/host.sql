@@ -231,6 +231,11 @@ min({{ value }})
 {%- endmacro %}
 
 
+{% macro position(part, text) -%}
+{{ return(dbt.position(part, text)) }}
+{%- endmacro %}
+
+
 {# NULL where it can't be cast, where an engine can say so: see above. #}
 {% macro cast_or_null(value, type) -%}
 {{ return(adapter.dispatch("cast_or_null", "kanon_sql")(value, type) | trim) }}
@@ -268,6 +273,23 @@ case when {{ value }} between -9223372036854775808 and 9223372036854774784 then 
 {%- else -%}
 case when abs({{ value }}) < 1e38 then cast({{ value }} as {{ type }}) end
 {%- endif %}
+{%- endmacro %}
+
+
+{# The decimal that a column's text spells. #}
+{% macro decimal_or_null(column, type) -%}
+{% set text = "cast(" ~ column ~ " as " ~ kanon_sql.text_type() ~ ")" %}
+{{ return(adapter.dispatch("decimal_or_null", "kanon_sql")(text, type) | trim) }}
+{%- endmacro %}
+
+
+{% macro default__decimal_or_null(text, type) -%}
+{{ kanon_sql.cast_or_null(text, type) }}
+{%- endmacro %}
+
+
+{% macro postgres__decimal_or_null(text, type) -%}
+case when abs({{ kanon_sql.spelled_number(text) }}) < 1e38 then cast({{ text }} as {{ type }}) end
 {%- endmacro %}
 
 

@@ -35,7 +35,7 @@
 {% set rules = kanon_sql.rules_of_published(n, dominance, p_percent) %}
 {% set digits = none %}
 {% if value is not none %}
-{% set digits = kanon_sql.digits_of(relation, own["relation"], own["figure"], rules["factor"]) %}
+{% set digits = kanon_sql.digits_of(relation, own["relation"], own["figure"], rules["factor"])[0] %}
 {% endif %}
 {% set violated = [] %}
 {% if n is not none %}

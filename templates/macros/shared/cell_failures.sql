@@ -13,7 +13,7 @@
     relation, columns, groupings, violated, achieved, value=none, contributor=none, figure=none,
     ranks=[], nodes=[], details=[], weight=none, weighted=none
 ) %}
-{% set rules = [{"number": 1, "violated": violated, "measured": achieved}] %}
+{% set rules = [{"number": 1, "violated": violated, "measured": achieved, "shortfall": none}] %}
 {% set empty = kanon_sql.empty_combinations(columns, groupings) if nodes else [] %}
 {% set cells = kanon_sql.cells_of(relation, columns, groupings, contributor, figure, weighted, ranks) %}
 {% set ctes %}
@@ -66,10 +66,11 @@ measured as (
 
 {# Test of a concentration rule. Contributions are unweighted, their sum is weighted. #}
 {% macro concentration_failures(
-    relation, columns, groupings, violated, achieved, value, contributor, ranks, digits, weight=none
+    relation, columns, groupings, violated, achieved, value, contributor, ranks, digits, weight=none,
+    weight_digits=none
 ) %}
 {% set figure = kanon_sql.typed_figure(value, digits) | trim %}
-{% set factor = none if weight is none else kanon_sql.typed_figure(weight, none if digits is none else 0) | trim %}
+{% set factor = none if weight is none else kanon_sql.typed_figure(weight, weight_digits) | trim %}
 {{ kanon_sql.cell_rule_failures(
     relation, columns, groupings, violated, achieved, value, contributor,
     figure=figure,
@@ -175,6 +176,10 @@ from {{ relation }}
         relation, shown ~ " and " ~ number ~ " < 0",
         "counts_below_zero" ~ name, "counts below zero", "kanon_below_zero"
     ) if count == value else none,
+    kanon_sql.rows_error(
+        relation, shown ~ " and (" ~ kanon_sql.not_whole(count, kanon_sql.figure_number(count) | trim) ~ ")",
+        "counts_not_whole" ~ name, "counts that are not written as whole numbers", "kanon_not_whole"
+    ) if count is not none else none,
     kanon_sql.rows_error(
         relation, shown ~ " and not (" ~ kanon_sql.is_count(kanon_sql.figure_number(count) | trim) ~ ")",
         "counts_without_number" ~ name,

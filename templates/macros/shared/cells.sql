@@ -302,7 +302,7 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
 
 {#
     Every rule for the cells of a table at once, in one row. `rules` are the checks with their
-    predicate and figure; `nodes` the levels whose nodes are counted, for the combinations without a
+    predicate, their figure, and by how much a cell misses it; `nodes` the levels whose nodes are counted, for the combinations without a
     record. A label that is repeated on the next level is one cell, on its lowest level.
 #}
 {% macro cell_rules(cells, rules, nodes=[]) %}
@@ -366,6 +366,9 @@ select
 {%- if rule.violated %},
     sum(kanon_violates_{{ rule.number }}) as kanon_violating_cells_{{ rule.number }},
     sum(kanon_violates_{{ rule.number }} * kanon_is_margin) as kanon_violating_margin_cells_{{ rule.number }}
+{%- endif %}
+{%- if rule.violated and rule.shortfall %},
+    {{ kanon_sql.sum_where("kanon_violates_" ~ rule.number ~ " = 1", rule.shortfall, "kanon_shortfall_" ~ rule.number) | indent(4) }}
 {%- endif %}
 {%- if rule.measured %},
     {{ rule.measured }} as kanon_achieved_{{ rule.number }}
@@ -492,18 +495,37 @@ count(distinct case when not ({{ node.below }}) then {{ key }} end)
 
 {#
     A figure in the type in which it is added: a decimal where all of them are exact with so many
-    digits, else a float. `typed`: the column itself is a whole number or a decimal; `narrow`: 18
-    digits hold their sum, and so each of them, and whole numbers are 64 bits wide.
+    digits, read off the text as it is written, else a float. `typed`: the column itself is a whole
+    number or a decimal; `narrow`: 18 digits hold their sum, and so each of them, and whole numbers are
+    64 bits wide.
 #}
 {% macro typed_figure(column, digits=none, typed=false, narrow=false) -%}
-{% set name = kanon_sql.ident(column) if typed else kanon_sql.figure_number(column) -%}
-cast({{ name }} as {{ kanon_sql.float_type() if digits is none else ("bigint" if digits == 0 else "decimal(18, " ~ digits ~ ")") if narrow else kanon_sql.widest_type(digits) }})
+{% set type = kanon_sql.float_type() if digits is none else ("bigint" if digits == 0 else "decimal(18, " ~ digits ~ ")") if narrow else kanon_sql.widest_type(digits) -%}
+{% if digits is none or kanon_sql.is_float(column) -%}
+cast({{ kanon_sql.figure_number(column) | trim }} as {{ type }})
+{%- elif typed -%}
+cast({{ kanon_sql.ident(column) }} as {{ type }})
+{%- else -%}
+{{ kanon_sql.decimal_or_null(column, type | trim) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# A figure as it is written, or the float that it is. #}
+{% macro written_figure(column) -%}
+{{ kanon_sql.figure_number(column) | trim if kanon_sql.is_float(column) else kanon_sql.ident(column) }}
+{%- endmacro %}
+
+
+{# Whether a column is known to be of floating point numbers. #}
+{% macro is_float(column) -%}
+{{ return(kanon_sql.type_of(column).startswith(("DOUBLE", "FLOAT", "REAL"))) }}
 {%- endmacro %}
 
 
 {#
-    Facts on the records of a table: values that are no finite number, records of nobody, and
-    whether decimals hold all values exactly. A `typed` column has only finite numbers that they hold.
+    Facts on the records of a table: values that are no finite number, records of nobody, and how many
+    decimals hold all values exactly. A `typed` column has only finite numbers, whose decimals are known.
 #}
 {% macro figure_facts(relation, column=none, contributor=none, weight=none, typed=false) %}
 select
@@ -518,13 +540,13 @@ select
 {% if not typed %}
     sum(case when {{ kanon_sql.ident(column) }} is not null and {{ number }} is null then 1 else 0 end) as kanon_no_number,
     sum(case when {{ number }} is not null and not ({{ kanon_sql.is_finite(number) }}) then 1 else 0 end) as kanon_not_finite,
-    {{ kanon_sql.not_whole(number) | trim | indent(4) }} as kanon_not_whole,
-    {{ kanon_sql.not_decimal(number) | trim | indent(4) }} as kanon_not_decimal,
+    {{ kanon_sql.most_decimals(column, number) | trim | indent(4) }} as kanon_decimals,
+    max(abs({{ number }})) as kanon_largest,
 {% endif %}
     sum(abs({{ number }})) as kanon_size
 {%- endif %}
 {%- if weight is not none %},
-    {{ kanon_sql.not_whole(kanon_sql.figure_number(weight) | trim) | trim | indent(4) }} as kanon_weights_not_whole,
+    {{ kanon_sql.most_decimals(weight, kanon_sql.figure_number(weight) | trim) | trim | indent(4) }} as kanon_weight_decimals,
     max({{ kanon_sql.figure_number(weight) }}) as kanon_highest_weight
 {%- endif %}
 
@@ -532,28 +554,46 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# Number of values that are no whole number, or too large for a float to tell. #}
-{% macro not_whole(number) -%}
-sum(
+{#
+    The most decimals that a figure is written with; 99 if one is written in powers of ten below one, or
+    is a float of more than 15 digits. `number` is NULL for what is no figure.
+#}
+{% macro most_decimals(column, number) -%}
+max(
     case
         when {{ number }} is null then 0
-        when abs({{ number }}) < 9e15 then case when {{ number }} = floor({{ number }}) then 0 else 1 end
-        else 1
+{% if kanon_sql.is_float(column) %}
+        when {{ number }} = floor({{ number }}) and abs({{ number }}) < 1e15 then 0
+{% for digits in [2, 4, 6, 9] %}
+        when {{ kanon_sql.quotient("floor(" ~ number ~ " * 1e" ~ digits ~ " + 0.5)", "1e" ~ digits) | trim }} = {{ number }} and abs({{ number }}) < 1e{{ 15 - digits }} then {{ digits }}
+{% endfor %}
+        else 99
+{% else %}
+{% set text = kanon_sql.text_of_label(column) | trim %}
+{% set point = kanon_sql.position("'.'", text) | trim %}
+        when lower({{ text }}) like '%e-%' then 99
+        when {{ point }} = 0 then 0
+        else length({{ text }}) - {{ point }}
+{% endif %}
     end
 )
 {%- endmacro %}
 
 
-{# Number of values that six decimals don't hold exactly. #}
-{% macro not_decimal(number) -%}
-sum(
-    case
-        when {{ number }} is null then 0
-        when abs({{ number }}) < 1e9
-        then case when cast(cast({{ number }} as {{ kanon_sql.widest_type(6) }}) as {{ kanon_sql.float_type() }}) = {{ number }} then 0 else 1 end
-        else 1
-    end
-)
+{#
+    Predicate: a figure is no whole number, or may be none: between a point and three last digits stand
+    decimals or thousands. A float tells up to 9e15. `number` is NULL for what is no figure.
+#}
+{% macro not_whole(column, number) -%}
+{% if kanon_sql.is_float(column) -%}
+not (abs({{ number }}) < 9e15 and {{ number }} = floor({{ number }}))
+{%- elif kanon_sql.is_text(column) -%}
+{% set text = kanon_sql.text_of_label(column) | trim -%}
+({{ text }} like '%.%' or lower({{ text }}) like '%e%') and (length({{ text }}) > 16 or {{ number }} <> floor({{ number }}))
+or {{ text }} like '%.___' and {{ text }} not like '0.%' and length({{ text }}) <= 7
+{%- else -%}
+{{ kanon_sql.ident(column) }} <> floor({{ kanon_sql.ident(column) }})
+{%- endif %}
 {%- endmacro %}
 
 

@@ -15,7 +15,7 @@
 {% macro derivable_failures(
     relation, columns, dimensions, value, suppressed="1 = 0", rounds=5, digits=none
 ) %}
-{% set slack = "0" if digits is not none else "1e-9 * (kanon_largest + 1)" %}
+{% set slack = "0" if digits is not none else "2.3e-16 * kanon_rows * kanon_largest" %}
 {% set ctes %}
 with
 

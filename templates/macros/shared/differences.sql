@@ -85,7 +85,8 @@ select
     sum({{ kanon_sql.flag("kanon_here is null and kanon_there is not null") }}) as kanon_hidden_here,
     min(case when kanon_here <> kanon_there then {{ kanon_sql.differences() }} end) as kanon_least
 {%- if n is not none %},
-    sum({{ kanon_sql.flag(kanon_sql.differences_violated(n)) }}) as kanon_violating
+    sum({{ kanon_sql.flag(kanon_sql.differences_violated(n)) }}) as kanon_violating,
+    {{ kanon_sql.sum_where(kanon_sql.differences_violated(n), n ~ " - " ~ kanon_sql.differences(), "kanon_shortfall") | indent(4) }}
 {%- endif %}
 
 from compared_cells
@@ -98,7 +99,7 @@ from compared_cells
 ) %}
 {% set places = range(1, columns | length + 1) | list %}
 {% set figure = kanon_sql.typed_figure(value) | trim %}
-{% set contributors = kanon_sql.typed_figure(count) | trim %}
+{% set contributors = kanon_sql.typed_figure(count, 0) | trim %}
 {% set ctes %}
 with
 

@@ -18,16 +18,23 @@ kanon_largest_{{ n }} > 0
 {%- endmacro %}
 
 
+{# By how many percentage points the share of a violating cell is above k. #}
+{% macro dominance_shortfall(n, k) -%}
+{{ kanon_sql.dominance(n) }} - {{ k }}
+{%- endmacro %}
+
+
 {# Generic test of (n,k) dominance, on records. #}
 {% macro dominance_failures(
     relation, columns, groupings, value, n, k, inclusive=false, contributor=none, digits=none,
-    weight=none
+    weight=none, weight_digits=none
 ) %}
 {{ kanon_sql.concentration_failures(
     relation, columns, groupings,
     kanon_sql.dominance_violated(n, k, inclusive, digits is not none) | trim,
     "max(" ~ (kanon_sql.dominance(n) | trim) ~ ")",
-    value, contributor, ranks=[1, n] | unique | list, digits=digits, weight=weight
+    value, contributor, ranks=[1, n] | unique | list, digits=digits, weight=weight,
+    weight_digits=weight_digits
 ) }}
 {%- endmacro %}
 

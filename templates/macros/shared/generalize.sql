@@ -16,11 +16,16 @@
 {%- endmacro %}
 
 
+{# DuckDB's casts round nanoseconds, so that the last one of a day would fall on the next. #}
 {% macro date_of(value, type) -%}
 {% if type == "DATE" -%}
 {{ value }}
 {%- elif type == "TIMESTAMP WITH TIME ZONE" -%}
 cast({{ value }} at time zone 'UTC' as date)
+{%- elif type == "TIMESTAMPTZ_NS" -%}
+cast(strftime({{ value }} at time zone 'UTC', '%Y-%m-%d') as date)
+{%- elif type == "TIMESTAMP_NS" -%}
+cast(strftime({{ value }}, '%Y-%m-%d') as date)
 {%- elif type.startswith("TIMESTAMP") -%}
 cast({{ value }} as date)
 {%- else -%}

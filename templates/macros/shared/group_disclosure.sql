@@ -191,7 +191,7 @@ with
 {% else %}
 {{ kanon_sql.sets_of_published(
     relation, dimensions, kanon_sql.typed_figure(value) | trim, suppressed,
-    contributors=kanon_sql.typed_figure(count) | trim
+    contributors=kanon_sql.typed_figure(count, 0) | trim
 ) | trim }},
 
 {{ kanon_sql.set_of_published_groups(found.families) | trim }},

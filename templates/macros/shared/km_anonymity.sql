@@ -19,6 +19,7 @@ select
     kanon_combinations,
 {% if k is not none %}
     kanon_violating,
+    kanon_shortfall,
     kanon_violating_people,
 {% endif %}
     kanon_least
@@ -94,6 +95,7 @@ counted_{{ j }} as (
         count(*) as kanon_combinations,
 {% if below %}
         sum(case when kanon_crowd < {{ below }} then 1 else 0 end) as kanon_violating,
+        sum(case when kanon_crowd < {{ below }} then {{ below }} - kanon_crowd else 0 end) as kanon_shortfall,
 {% endif %}
         min(kanon_crowd) as kanon_least
     from crowds_{{ j }}
@@ -106,6 +108,7 @@ sizes as (
         cast(count(*) as {{ kanon_sql.float_type() }}) as kanon_combinations,
 {% if below %}
         cast({{ kanon_sql.slots_where("kanon_holders_1 < " ~ below) }} as {{ kanon_sql.float_type() }}) as kanon_violating,
+        cast(sum(case when kanon_holders_1 < {{ below }} then {{ below }} - kanon_holders_1 else 0 end) as {{ kanon_sql.float_type() }}) as kanon_shortfall,
 {% endif %}
         min(kanon_holders_1) as kanon_least
     from slots
@@ -119,6 +122,7 @@ sizes as (
         counted_{{ j }}.kanon_combinations + alone.kanon_combinations_{{ j }} as kanon_combinations,
 {% if below %}
         coalesce(counted_{{ j }}.kanon_violating, 0) + {{ "alone.kanon_combinations_" ~ j if below > 1 else "cast(0 as " ~ kanon_sql.float_type() ~ ")" }} as kanon_violating,
+        coalesce(counted_{{ j }}.kanon_shortfall, 0) + {{ below - 1 }} * alone.kanon_combinations_{{ j }} as kanon_shortfall,
 {% endif %}
         case when alone.kanon_combinations_{{ j }} > 0 then 1 else counted_{{ j }}.kanon_least end as kanon_least
     from counted_{{ j }}

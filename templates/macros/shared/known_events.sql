@@ -113,8 +113,12 @@ judged_people as (
     size. Crowds are found by the rarest known event, and each step keeps the people who have the
     next one too. It is joined on one number that stands for the person and the slot, as a join on
     two would expand the most common events.
+
+    `rereads`: on a database that inlines a CTE at each reference, a chain of steps takes exponential
+    time and memory. The known slots of all candidates are then looked up in one step, and DISTINCT
+    keeps the sides of its join from being merged into it.
 #}
-{% macro drawn_events(relation, columns, entity, m, times, sample, seed, qi=0) %}
+{% macro drawn_events(relation, columns, entity, m, times, sample, seed, qi=0, rereads=false) %}
 {% set events = columns[qi:] %}
 with
 
@@ -206,6 +210,10 @@ known_slots as (
                 {{ kanon_sql.holders_of(m, times) | trim | indent(16) }},
                 slots.kanon_event
         ) as kanon_rank
+{%- if rereads %},
+        count(*) over (partition by numbered_people.kanon_person) as kanon_known
+{%- endif %}
+
     from known
     inner join slots
         on {{ kanon_sql.same_class(columns, "slots", "known", other_is_set=true) | indent(8) }}
@@ -213,6 +221,7 @@ known_slots as (
         on numbered_people.{{ kanon_sql.alias(entity) }} = known.{{ kanon_sql.alias(entity) }}
 ),
 
+{% if not rereads %}
 -- One row for each person attacked; with fewer slots than m, the rarest one again.
 knowns as (
     select
@@ -224,6 +233,7 @@ knowns as (
     group by kanon_person
 ),
 
+{% endif %}
 slots_in_all as (
     select {{ "(count(*) + 1) * " ~ m if times else "count(*) + 1" }} as kanon_slots
     from slots
@@ -232,7 +242,7 @@ slots_in_all as (
 -- Who holds a slot, with one number for both.
 holders as (
 {% for i in range(1, (m if times else 1) + 1) %}
-{{ "\n    union all\n\n" if not loop.first }}    select
+{{ "\n    union all\n\n" if not loop.first }}    select{{ " distinct" if rereads }}
         {{ kanon_sql.slot_of(m, "kanon_event", i, times) }} as kanon_slot,
         kanon_person * slots_in_all.kanon_slots + {{ kanon_sql.slot_of(m, "kanon_event", i, times) }} as kanon_held
     from coded
@@ -243,6 +253,35 @@ holders as (
 {% endfor %}
 ),
 
+{% if rereads %}
+-- The holders of the rarest known slot.
+candidates as (
+    select distinct
+        known_slots.kanon_person as kanon_target,
+        known_slots.kanon_known,
+        holders.kanon_held - holders.kanon_slot as kanon_base
+    from known_slots
+    inner join holders
+        on holders.kanon_slot = known_slots.kanon_slot
+    where known_slots.kanon_rank = 1
+),
+
+-- Those who hold all known slots.
+holders_of_all as (
+    select candidates.kanon_target
+    from candidates
+    inner join known_slots
+        on known_slots.kanon_person = candidates.kanon_target
+    inner join holders
+        on holders.kanon_held = candidates.kanon_base + known_slots.kanon_slot
+    group by
+        candidates.kanon_target,
+        candidates.kanon_base,
+        candidates.kanon_known
+    having count(*) = candidates.kanon_known
+),
+
+{% else %}
 -- The holders of the rarest known slot.
 crowd_1 as (
     select
@@ -272,11 +311,12 @@ crowd_{{ j }} as (
 ),
 
 {% endfor %}
+{% endif %}
 crowds as (
     select
         kanon_target,
         count(*) as kanon_crowd
-    from crowd_{{ m }}
+    from {{ "holders_of_all" if rereads else "crowd_" ~ m }}
     group by kanon_target
 )
 

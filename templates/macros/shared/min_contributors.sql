@@ -15,6 +15,12 @@ kanon_contributors < {{ kanon_sql.positive_int(n, "n") }}{{ "" if zeros == "disc
 {%- endmacro %}
 
 
+{# How many contributors a violating cell lacks. #}
+{% macro min_contributors_shortfall(n) -%}
+{{ n }} - kanon_contributors
+{%- endmacro %}
+
+
 {#
     Generic test of the threshold: on records, or on a mart with the number of contributors in the
     column `count`.
@@ -38,7 +44,7 @@ with
 
 {{ kanon_sql.sets_of_published(
     relation, dimensions, kanon_sql.typed_figure(value) | trim, suppressed,
-    contributors=kanon_sql.typed_figure(count) | trim
+    contributors=kanon_sql.typed_figure(count, 0) | trim
 ) | trim }},
 
 measured as (

@@ -22,16 +22,23 @@ kanon_largest_1 > 0
 {%- endmacro %}
 
 
+{# By how many percentage points the closest estimate in a violating cell is too close. #}
+{% macro p_percent_shortfall(p, q=100, coalition=1) -%}
+{{ kanon_sql.quotient(100 * p, q) }} - {{ kanon_sql.p_percent(coalition) }}
+{%- endmacro %}
+
+
 {# Generic test of the p% rule, on records. #}
 {% macro p_percent_failures(
     relation, columns, groupings, value, p, q=100, coalition=1, contributor=none, digits=none,
-    weight=none
+    weight=none, weight_digits=none
 ) %}
 {{ kanon_sql.concentration_failures(
     relation, columns, groupings,
     kanon_sql.p_percent_violated(p, q, coalition, digits is not none) | trim,
     "min(" ~ (kanon_sql.p_percent(coalition) | trim) ~ ")",
-    value, contributor, ranks=[1, coalition + 1], digits=digits, weight=weight
+    value, contributor, ranks=[1, coalition + 1], digits=digits, weight=weight,
+    weight_digits=weight_digits
 ) }}
 {%- endmacro %}
 

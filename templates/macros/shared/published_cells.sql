@@ -65,8 +65,8 @@ select
     sum(case when {{ value }} is null then 1 else 0 end) as kanon_unmarked_null,
 {% endif %}
     sum(case when kanon_number is not null and not ({{ kanon_sql.is_finite("kanon_number") }}) then 1 else 0 end) as kanon_not_finite,
-    {{ kanon_sql.not_whole("kanon_number") | trim | indent(4) }} as kanon_not_whole,
-    {{ kanon_sql.not_decimal("kanon_number") | trim | indent(4) }} as kanon_not_decimal,
+    {{ kanon_sql.most_decimals(column, "kanon_number") | trim | indent(4) }} as kanon_decimals,
+    max(abs(kanon_number)) as kanon_largest,
     sum(abs(kanon_number)) as kanon_size
 {%- for dimension in dimensions %},
     sum({{ kanon_sql.flag_or_never(dimension.doubtful) }}) as kanon_null_{{ loop.index }},
@@ -75,9 +75,11 @@ select
     sum({{ kanon_sql.flag_or_never(dimension.no_flag) }}) as kanon_no_flag_{{ loop.index }}
 {%- endfor %}
 {%- if count is not none %},
-    sum({{ kanon_sql.flag("not (" ~ suppressed ~ ")\n    and not (" ~ kanon_sql.is_count(kanon_sql.figure_number(count) | trim) ~ ")") | indent(4) }}) as kanon_no_count
+    sum({{ kanon_sql.flag("not (" ~ suppressed ~ ")\n    and not (" ~ kanon_sql.is_count(kanon_sql.figure_number(count) | trim) ~ ")") | indent(4) }}) as kanon_no_count,
+    sum({{ kanon_sql.flag("not (" ~ suppressed ~ ")\n    and (" ~ kanon_sql.not_whole(count, kanon_sql.figure_number(count) | trim) ~ ")") | indent(4) }}) as kanon_not_whole
 {%- elif counts %},
-    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero
+    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero,
+    sum({{ kanon_sql.flag("kanon_number is not null\n    and (" ~ kanon_sql.not_whole(column, "kanon_number") ~ ")") | indent(4) }}) as kanon_not_whole
 {%- endif %}
 
 from (
@@ -125,22 +127,25 @@ from repeated
 
 
 {# Every rule for the single cells of a published table, in one row. #}
-{% macro published_rules(sets, margin, rules, nodes, contributors=true) %}
+{% macro published_rules(sets, margin, rules, nodes, contributors=true, unrounded=none) %}
 with
 
 {{ sets }}
 
-{{ kanon_sql.counts_of_published_rules(margin, rules, nodes, contributors) | trim }}
+{{ kanon_sql.counts_of_published_rules(margin, rules, nodes, contributors, unrounded) | trim }}
 {%- endmacro %}
 
 
-{# One row of counts. #}
-{% macro counts_of_published_rules(margin, rules, nodes, contributors=true) %}
+{# One row of counts. `unrounded` is the predicate of a figure that no total has. #}
+{% macro counts_of_published_rules(margin, rules, nodes, contributors=true, unrounded=none) %}
 select
     count(*) as kanon_cells,
     sum({{ kanon_sql.flag(margin) }}) as kanon_margin_cells,
     sum(kanon_suppressed) as kanon_suppressed,
     sum(case when kanon_figure = 0 then 1 else 0 end) as kanon_zero_cells
+{%- if unrounded is not none %},
+    sum({{ kanon_sql.flag("(" ~ margin ~ ")\n    and (" ~ unrounded ~ ")") | indent(4) }}) as kanon_unrounded
+{%- endif %}
 {%- if contributors %},
     min(kanon_contributors) as kanon_least,
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero
@@ -148,6 +153,9 @@ select
 {%- for rule in rules %},
     sum({{ kanon_sql.flag(rule.violated) | indent(4) }}) as kanon_violating_cells_{{ rule.number }},
     sum({{ kanon_sql.flag("(" ~ rule.violated ~ ")\n    and (" ~ margin ~ ")") | indent(4) }}) as kanon_violating_margin_cells_{{ rule.number }}
+{%- if rule.shortfall %},
+    {{ kanon_sql.sum_where(rule.violated, rule.shortfall, "kanon_shortfall_" ~ rule.number) | indent(4) }}
+{%- endif %}
 {%- endfor %}
 {%- for node in nodes %},
     count(distinct case when {{ node.predicate }} then kanon_d{{ node.place }} end)

@@ -9,23 +9,27 @@ kanon_figure
 {%- endmacro %}
 
 
-{% macro rounded_violated(base=none, bands=none) -%}
+{% macro rounded_violated(base=none, bands=none, exact=true) -%}
 {% if base is not none -%}
-{{ kanon_sql.off_the_grid(base) }}
+{{ kanon_sql.off_the_grid(base, exact) }}
 {%- else -%}
 kanon_figure < {{ bands[0][0] }}
 {%- for start, step in bands %}
 
-    or (kanon_figure >= {{ start }}{{ " and kanon_figure < " ~ bands[loop.index][0] if not loop.last }} and {{ kanon_sql.off_the_grid(step) }})
+    or (kanon_figure >= {{ start }}{{ " and kanon_figure < " ~ bands[loop.index][0] if not loop.last }} and ({{ kanon_sql.off_the_grid(step, exact) }}))
 {%- endfor %}
 {%- endif %}
 {%- endmacro %}
 
 
 {# Predicate: the figure is no multiple of the step; both are scaled to whole numbers. #}
-{% macro off_the_grid(step) -%}
+{% macro off_the_grid(step, exact=true) -%}
 {% set scaled = kanon_sql.scaled("kanon_figure", kanon_sql.denominator(step)) -%}
+{% if exact -%}
+{{ scaled }} <> floor({{ scaled }}) or mod(cast(floor({{ scaled }}) as {{ kanon_sql.widest_type() }}), {{ kanon_sql.numerator(step) }}) <> 0
+{%- else -%}
 {{ scaled }} <> {{ kanon_sql.numerator(step) }} * floor(cast({{ scaled }} as {{ kanon_sql.float_type() }}) / nullif({{ kanon_sql.numerator(step) }}, 0))
+{%- endif %}
 {%- endmacro %}
 
 
@@ -44,7 +48,7 @@ measured as (
     select
         count(*) as records,
         coalesce(sum(kanon_suppressed), 0) as suppressed,
-        coalesce(sum({{ kanon_sql.flag(kanon_sql.rounded_violated(base, bands) | trim) | indent(8) }}), 0) as achieved
+        coalesce(sum({{ kanon_sql.flag(kanon_sql.rounded_violated(base, bands, digits is not none) | trim) | indent(8) }}), 0) as achieved
     from published_cells
 )
 {%- endset %}

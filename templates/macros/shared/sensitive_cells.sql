@@ -3,12 +3,13 @@
     would go out with exactly these cells suppressed.
 
     The figure of a cell is a count, or the sum of the values with their signs, while rules compare
-    absolute contributions. With `first`, only the first of those that violate.
+    absolute contributions. With `first`, only the first of those that violate. `units` are the decimals
+    of figures that are added as so many of their smallest unit.
 
     ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 4.2.2.
 #}
 
-{% macro sensitive_cells(cells, violated, first=none) %}
+{% macro sensitive_cells(cells, violated, first=none, units=0) %}
 with
 
 {{ kanon_sql.sets_of_cells(cells) | trim }},
@@ -56,7 +57,7 @@ select
     kanon_grouping,
 {{ kanon_sql.aliases(cells.columns) }},
     max(kanon_suppressed) as kanon_suppressed,
-    max(kanon_figure) as kanon_figure
+    {{ kanon_sql.quotient("max(kanon_figure)", "1e" ~ units) | trim if units else "max(kanon_figure)" }} as kanon_figure
 from marked_cells
 {% if cells.repeated %}
 where not (

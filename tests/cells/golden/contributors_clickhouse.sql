@@ -72,42 +72,19 @@ select
             end
         )
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when toFloat64OrNull(trim(toString("turnover"))) is null
             then 0
-            when abs(toFloat64OrNull(trim(toString("turnover")))) < 9e15
-            then toInt64(
-                case
-                    when toFloat64OrNull(trim(toString("turnover")))
-                        = floor(toFloat64OrNull(trim(toString("turnover"))))
-                    then 0
-                    else 1
-                end
-            )
-            else 1
-        end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when toFloat64OrNull(trim(toString("turnover"))) is null
+            when lowerUTF8(cast("turnover" as Nullable(String))) like '%e-%'
+            then 99
+            when positionUTF8(cast("turnover" as Nullable(String)), '.') = 0
             then 0
-            when abs(toFloat64OrNull(trim(toString("turnover")))) < 1e9
-            then toInt64(
-                case
-                    when cast(
-                        cast(
-                            toFloat64OrNull(trim(toString("turnover"))) as Nullable(Decimal(38, 6))
-                        ) as Nullable(Float64)
-                    )
-                        = toFloat64OrNull(trim(toString("turnover")))
-                    then 0
-                    else 1
-                end
-            )
-            else 1
+            else lengthUTF8(cast("turnover" as Nullable(String)))
+                - positionUTF8(cast("turnover" as Nullable(String)), '.')
         end
-    ) as kanon_not_decimal,
+    ) as kanon_decimals,
+    max(abs(toFloat64OrNull(trim(toString("turnover"))))) as kanon_largest,
     sum(abs(toFloat64OrNull(trim(toString("turnover"))))) as kanon_size
 from "ledger"
 settings join_use_nulls = 1, prefer_column_name_to_alias = 1;
@@ -137,14 +114,14 @@ contributions as (
         sum(
             toInt64(
                 case
-                    when cast(toFloat64OrNull(trim(toString("turnover"))) as Nullable(Decimal(38, 6))) is null
+                    when toDecimal128OrNull(trim(toString("turnover")), 6) is null
                     then 0
                     else 1
                 end
             )
         ) as kanon_values,
-        sum(cast(toFloat64OrNull(trim(toString("turnover"))) as Nullable(Decimal(38, 6)))) as kanon_figure,
-        sum(cast(toFloat64OrNull(trim(toString("turnover"))) as Nullable(Decimal(38, 6)))) as kanon_weighted
+        sum(toDecimal128OrNull(trim(toString("turnover")), 6)) as kanon_figure,
+        sum(toDecimal128OrNull(trim(toString("turnover")), 6)) as kanon_weighted
     from (
         select
             "sector",
@@ -341,6 +318,13 @@ select
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
     sum(kanon_violates_1) as kanon_violating_cells_1,
     sum(kanon_violates_1 * kanon_is_margin) as kanon_violating_margin_cells_1,
+    sum(
+        case
+            when kanon_violates_1 = 1
+            then 100 * cast(kanon_largest_1 as Nullable(Float64)) / nullIf(kanon_total, 0) - 50
+            else 0
+        end
+    ) as kanon_shortfall_1,
     max(100 * cast(kanon_largest_1 as Nullable(Float64)) / nullIf(kanon_total, 0)) as kanon_achieved_1,
     max(100 * cast(kanon_largest_2 as Nullable(Float64)) / nullIf(kanon_total, 0)) as kanon_achieved_4,
     sum(toInt64(case when kanon_grouping = 0 then 1 else 0 end)) as kanon_cells_0,

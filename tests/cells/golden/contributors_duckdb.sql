@@ -97,30 +97,15 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when try_cast("turnover" as double) is null then 0
-            when abs(try_cast("turnover" as double)) < 9e15
-            then case
-                when try_cast("turnover" as double) = floor(try_cast("turnover" as double)) then 0
-                else 1
-            end
-            else 1
+            when lower("turnover") like '%e-%' then 99
+            when position('.' in "turnover") = 0 then 0
+            else length("turnover") - position('.' in "turnover")
         end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when try_cast("turnover" as double) is null then 0
-            when abs(try_cast("turnover" as double)) < 1e9
-            then case
-                when cast(
-                    cast(try_cast("turnover" as double) as decimal(38, 6)) as double
-                ) = try_cast("turnover" as double) then 0
-                else 1
-            end
-            else 1
-        end
-    ) as kanon_not_decimal,
+    ) as kanon_decimals,
+    max(abs(try_cast("turnover" as double))) as kanon_largest,
     sum(abs(try_cast("turnover" as double))) as kanon_size
 from records;
 
@@ -169,11 +154,9 @@ contributions as (
         "kanon_level_1_of_1" as kanon_level_1_of_1,
         "firm" as kanon_entity,
         count(*) as kanon_records,
-        sum(
-            case when cast(try_cast("turnover" as double) as decimal(38, 6)) is null then 0 else 1 end
-        ) as kanon_values,
-        sum(cast(try_cast("turnover" as double) as decimal(38, 6))) as kanon_figure,
-        sum(cast(try_cast("turnover" as double) as decimal(38, 6))) as kanon_weighted
+        sum(case when try_cast("turnover" as decimal(38, 6)) is null then 0 else 1 end) as kanon_values,
+        sum(try_cast("turnover" as decimal(38, 6))) as kanon_figure,
+        sum(try_cast("turnover" as decimal(38, 6))) as kanon_weighted
     from (
         select
             "sector",
@@ -324,6 +307,13 @@ select
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
     sum(kanon_violates_1) as kanon_violating_cells_1,
     sum(kanon_violates_1 * kanon_is_margin) as kanon_violating_margin_cells_1,
+    sum(
+        case
+            when kanon_violates_1 = 1
+            then 100 * cast(kanon_largest_1 as double) / nullif(kanon_total, 0) - 50
+            else 0
+        end
+    ) as kanon_shortfall_1,
     max(100 * cast(kanon_largest_1 as double) / nullif(kanon_total, 0)) as kanon_achieved_1,
     max(100 * cast(kanon_largest_2 as double) / nullif(kanon_total, 0)) as kanon_achieved_4,
     sum(case when kanon_grouping = 0 then 1 else 0 end) as kanon_cells_0,

@@ -80,7 +80,7 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when case
                 when cast(
@@ -89,69 +89,23 @@ select
                 then cast("turnover" as double precision)
             end is null
             then 0
-            when abs(
-                case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end
-            ) < 9e15
-            then case
-                when case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end = floor(
-                    case
-                        when cast(
-                            "turnover" as text
-                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                        then cast("turnover" as double precision)
-                    end
-                )
-                then 0
-                else 1
-            end
-            else 1
+            when lower(cast("turnover" as text)) like '%e-%'
+            then 99
+            when position('.' in cast("turnover" as text)) = 0
+            then 0
+            else length(cast("turnover" as text)) - position('.' in cast("turnover" as text))
         end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when case
+    ) as kanon_decimals,
+    max(
+        abs(
+            case
                 when cast(
                     "turnover" as text
                 ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
                 then cast("turnover" as double precision)
-            end is null
-            then 0
-            when abs(
-                case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end
-            ) < 1e9
-            then case
-                when cast(cast(case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end as decimal(38, 6)) as double precision) = case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end
-                then 0
-                else 1
             end
-            else 1
-        end
-    ) as kanon_not_decimal,
+        )
+    ) as kanon_largest,
     sum(
         abs(
             case
@@ -188,31 +142,46 @@ contributions as (
         count(*) as kanon_records,
         sum(
             case
-                when cast(case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end as decimal(38, 6)) is null
+                when case
+                    when abs(
+                        case
+                            when cast(
+                                "turnover" as text
+                            ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                            then cast("turnover" as double precision)
+                        end
+                    ) < 1e38
+                    then cast("turnover" as decimal(38, 6))
+                end is null
                 then 0
                 else 1
             end
         ) as kanon_values,
         sum(
-            cast(case
-                when cast(
-                    "turnover" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("turnover" as double precision)
-            end as decimal(38, 6))
+            case
+                when abs(
+                    case
+                        when cast(
+                            "turnover" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("turnover" as double precision)
+                    end
+                ) < 1e38
+                then cast("turnover" as decimal(38, 6))
+            end
         ) as kanon_figure,
         sum(
-            cast(case
-                when cast(
-                    "turnover" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("turnover" as double precision)
-            end as decimal(38, 6))
+            case
+                when abs(
+                    case
+                        when cast(
+                            "turnover" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("turnover" as double precision)
+                    end
+                ) < 1e38
+                then cast("turnover" as decimal(38, 6))
+            end
         ) as kanon_weighted
     from (
         select
@@ -403,6 +372,15 @@ select
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
     sum(kanon_violates_1) as kanon_violating_cells_1,
     sum(kanon_violates_1 * kanon_is_margin) as kanon_violating_margin_cells_1,
+    sum(
+        case
+            when kanon_violates_1 = 1
+            then cast(
+                100 * cast(kanon_largest_1 as double precision) as double precision
+            ) / nullif(kanon_total, 0) - 50
+            else 0
+        end
+    ) as kanon_shortfall_1,
     max(
         cast(100 * cast(kanon_largest_1 as double precision) as double precision) / nullif(kanon_total, 0)
     ) as kanon_achieved_1,

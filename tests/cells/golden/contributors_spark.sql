@@ -80,7 +80,7 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when case
                 when cast(
@@ -89,62 +89,23 @@ select
                 then try_cast(`turnover` as double)
             end is null
             then 0
-            when abs(
-                case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end
-            ) < 9e15
-            then case
-                when case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end % 1 = 0
-                then 0
-                else 1
-            end
-            else 1
+            when lower(cast(`turnover` as string)) like '%e-%'
+            then 99
+            when locate('.', cast(`turnover` as string)) = 0
+            then 0
+            else length(cast(`turnover` as string)) - locate('.', cast(`turnover` as string))
         end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when case
+    ) as kanon_decimals,
+    max(
+        abs(
+            case
                 when cast(
                     `turnover` as string
                 ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
                 then try_cast(`turnover` as double)
-            end is null
-            then 0
-            when abs(
-                case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end
-            ) < 1e9
-            then case
-                when cast(cast(case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end as decimal(38, 6)) as double) = case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end
-                then 0
-                else 1
             end
-            else 1
-        end
-    ) as kanon_not_decimal,
+        )
+    ) as kanon_largest,
     sum(
         abs(
             case
@@ -181,31 +142,46 @@ contributions as (
         count(*) as kanon_records,
         sum(
             case
-                when cast(case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end as decimal(38, 6)) is null
+                when case
+                    when abs(
+                        case
+                            when cast(
+                                `turnover` as string
+                            ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
+                            then try_cast(`turnover` as double)
+                        end
+                    ) < 1e38
+                    then cast(`turnover` as decimal(38, 6))
+                end is null
                 then 0
                 else 1
             end
         ) as kanon_values,
         sum(
-            cast(case
-                when cast(
-                    `turnover` as string
-                ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                then try_cast(`turnover` as double)
-            end as decimal(38, 6))
+            case
+                when abs(
+                    case
+                        when cast(
+                            `turnover` as string
+                        ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
+                        then try_cast(`turnover` as double)
+                    end
+                ) < 1e38
+                then cast(`turnover` as decimal(38, 6))
+            end
         ) as kanon_figure,
         sum(
-            cast(case
-                when cast(
-                    `turnover` as string
-                ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                then try_cast(`turnover` as double)
-            end as decimal(38, 6))
+            case
+                when abs(
+                    case
+                        when cast(
+                            `turnover` as string
+                        ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
+                        then try_cast(`turnover` as double)
+                    end
+                ) < 1e38
+                then cast(`turnover` as decimal(38, 6))
+            end
         ) as kanon_weighted
     from (
         select
@@ -394,6 +370,13 @@ select
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
     sum(kanon_violates_1) as kanon_violating_cells_1,
     sum(kanon_violates_1 * kanon_is_margin) as kanon_violating_margin_cells_1,
+    sum(
+        case
+            when kanon_violates_1 = 1
+            then 100 * cast(kanon_largest_1 as double) / nullif(kanon_total, 0) - 50
+            else 0
+        end
+    ) as kanon_shortfall_1,
     max(100 * cast(kanon_largest_1 as double) / nullif(kanon_total, 0)) as kanon_achieved_1,
     max(100 * cast(kanon_largest_2 as double) / nullif(kanon_total, 0)) as kanon_achieved_4,
     sum(case when kanon_grouping = 0 then 1 else 0 end) as kanon_cells_0,

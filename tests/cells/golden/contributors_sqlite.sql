@@ -106,7 +106,7 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when case
                 when typeof("turnover") in ('integer', 'real')
@@ -121,55 +121,42 @@ select
                 then cast("turnover" as real)
             end is null
             then 0
-            when abs(
+            when lower(
                 case
-                    when typeof("turnover") in ('integer', 'real')
-                    or (
-                        not trim("turnover") glob '*[^0-9.+-]*'
-                        and trim("turnover") glob '*[0-9]'
-                        and trim("turnover") glob '[-+0-9.]*'
-                        and not trim("turnover") glob '?*[-+]*'
-                        and not trim("turnover") glob '*.*.*'
-                    )
-                    or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                    then cast("turnover" as real)
+                    when typeof("turnover") = 'real'
+                    then printf('%!.17g', "turnover")
+                    else cast("turnover" as text)
                 end
-            ) < 9e15
-            then case
-                when case
-                    when typeof("turnover") in ('integer', 'real')
-                    or (
-                        not trim("turnover") glob '*[^0-9.+-]*'
-                        and trim("turnover") glob '*[0-9]'
-                        and trim("turnover") glob '[-+0-9.]*'
-                        and not trim("turnover") glob '?*[-+]*'
-                        and not trim("turnover") glob '*.*.*'
-                    )
-                    or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                    then cast("turnover" as real)
-                end = floor(
-                    case
-                        when typeof("turnover") in ('integer', 'real')
-                        or (
-                            not trim("turnover") glob '*[^0-9.+-]*'
-                            and trim("turnover") glob '*[0-9]'
-                            and trim("turnover") glob '[-+0-9.]*'
-                            and not trim("turnover") glob '?*[-+]*'
-                            and not trim("turnover") glob '*.*.*'
-                        )
-                        or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                        then cast("turnover" as real)
-                    end
-                )
-                then 0
-                else 1
-            end
-            else 1
+            ) glob '*e-*'
+            then 99
+            when instr(
+                case
+                    when typeof("turnover") = 'real'
+                    then printf('%!.17g', "turnover")
+                    else cast("turnover" as text)
+                end,
+                '.'
+            ) = 0
+            then 0
+            else length(
+                case
+                    when typeof("turnover") = 'real'
+                    then printf('%!.17g', "turnover")
+                    else cast("turnover" as text)
+                end
+            ) - instr(
+                case
+                    when typeof("turnover") = 'real'
+                    then printf('%!.17g', "turnover")
+                    else cast("turnover" as text)
+                end,
+                '.'
+            )
         end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when case
+    ) as kanon_decimals,
+    max(
+        abs(
+            case
                 when typeof("turnover") in ('integer', 'real')
                 or (
                     not trim("turnover") glob '*[^0-9.+-]*'
@@ -180,52 +167,9 @@ select
                 )
                 or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
                 then cast("turnover" as real)
-            end is null
-            then 0
-            when abs(
-                case
-                    when typeof("turnover") in ('integer', 'real')
-                    or (
-                        not trim("turnover") glob '*[^0-9.+-]*'
-                        and trim("turnover") glob '*[0-9]'
-                        and trim("turnover") glob '[-+0-9.]*'
-                        and not trim("turnover") glob '?*[-+]*'
-                        and not trim("turnover") glob '*.*.*'
-                    )
-                    or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                    then cast("turnover" as real)
-                end
-            ) < 1e9
-            then case
-                when cast(cast(case
-                    when typeof("turnover") in ('integer', 'real')
-                    or (
-                        not trim("turnover") glob '*[^0-9.+-]*'
-                        and trim("turnover") glob '*[0-9]'
-                        and trim("turnover") glob '[-+0-9.]*'
-                        and not trim("turnover") glob '?*[-+]*'
-                        and not trim("turnover") glob '*.*.*'
-                    )
-                    or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                    then cast("turnover" as real)
-                end as real) as real) = case
-                    when typeof("turnover") in ('integer', 'real')
-                    or (
-                        not trim("turnover") glob '*[^0-9.+-]*'
-                        and trim("turnover") glob '*[0-9]'
-                        and trim("turnover") glob '[-+0-9.]*'
-                        and not trim("turnover") glob '?*[-+]*'
-                        and not trim("turnover") glob '*.*.*'
-                    )
-                    or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                    then cast("turnover" as real)
-                end
-                then 0
-                else 1
             end
-            else 1
-        end
-    ) as kanon_not_decimal,
+        )
+    ) as kanon_largest,
     sum(
         abs(
             case
@@ -268,7 +212,7 @@ contributions as (
         count(*) as kanon_records,
         sum(
             case
-                when cast(case
+                when case
                     when typeof("turnover") in ('integer', 'real')
                     or (
                         not trim("turnover") glob '*[^0-9.+-]*'
@@ -278,14 +222,14 @@ contributions as (
                         and not trim("turnover") glob '*.*.*'
                     )
                     or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                    then cast("turnover" as real)
-                end as real) is null
+                    then cast(round("turnover" * 1e6) as integer)
+                end is null
                 then 0
                 else 1
             end
         ) as kanon_values,
         sum(
-            cast(case
+            case
                 when typeof("turnover") in ('integer', 'real')
                 or (
                     not trim("turnover") glob '*[^0-9.+-]*'
@@ -295,11 +239,11 @@ contributions as (
                     and not trim("turnover") glob '*.*.*'
                 )
                 or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                then cast("turnover" as real)
-            end as real)
+                then cast(round("turnover" * 1e6) as integer)
+            end
         ) as kanon_figure,
         sum(
-            cast(case
+            case
                 when typeof("turnover") in ('integer', 'real')
                 or (
                     not trim("turnover") glob '*[^0-9.+-]*'
@@ -309,8 +253,8 @@ contributions as (
                     and not trim("turnover") glob '*.*.*'
                 )
                 or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                then cast("turnover" as real)
-            end as real)
+                then cast(round("turnover" * 1e6) as integer)
+            end
         ) as kanon_weighted
     from (
         select
@@ -507,6 +451,13 @@ select
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
     sum(kanon_violates_1) as kanon_violating_cells_1,
     sum(kanon_violates_1 * kanon_is_margin) as kanon_violating_margin_cells_1,
+    sum(
+        case
+            when kanon_violates_1 = 1
+            then cast(100 * cast(kanon_largest_1 as real) as real) / nullif(kanon_total, 0) - 50
+            else 0
+        end
+    ) as kanon_shortfall_1,
     max(cast(100 * cast(kanon_largest_1 as real) as real) / nullif(kanon_total, 0)) as kanon_achieved_1,
     max(cast(100 * cast(kanon_largest_2 as real) as real) / nullif(kanon_total, 0)) as kanon_achieved_4,
     sum(case when kanon_grouping = 0 then 1 else 0 end) as kanon_cells_0,

@@ -32,32 +32,18 @@ select
             end
         )
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when kanon_number is null
             then 0
-            when abs(kanon_number) < 9e15
-            then toInt64(case when kanon_number = floor(kanon_number) then 0 else 1 end)
-            else 1
-        end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when kanon_number is null
+            when lowerUTF8(cast("n" as Nullable(String))) like '%e-%'
+            then 99
+            when positionUTF8(cast("n" as Nullable(String)), '.') = 0
             then 0
-            when abs(kanon_number) < 1e9
-            then toInt64(
-                case
-                    when cast(
-                        cast(kanon_number as Nullable(Decimal(38, 6))) as Nullable(Float64)
-                    ) = kanon_number
-                    then 0
-                    else 1
-                end
-            )
-            else 1
+            else lengthUTF8(cast("n" as Nullable(String))) - positionUTF8(cast("n" as Nullable(String)), '.')
         end
-    ) as kanon_not_decimal,
+    ) as kanon_decimals,
+    max(abs(kanon_number)) as kanon_largest,
     sum(abs(kanon_number)) as kanon_size,
     sum(toInt64(case when cast("region" as Nullable(String)) is null then 1 else 0 end)) as kanon_null_1,
     sum(0) as kanon_unknown_1,
@@ -92,7 +78,31 @@ select
     sum(0) as kanon_unknown_2,
     sum(0) as kanon_like_total_2,
     sum(0) as kanon_no_flag_2,
-    sum(toInt64(case when kanon_number < 0 then 1 else 0 end)) as kanon_below_zero
+    sum(toInt64(case when kanon_number < 0 then 1 else 0 end)) as kanon_below_zero,
+    sum(
+        toInt64(
+            case
+                when not (
+                    kanon_number is null
+                )
+                and (
+                    (
+                        cast("n" as Nullable(String)) like '%.%'
+                        or lowerUTF8(cast("n" as Nullable(String))) like '%e%'
+                    )
+                    and (
+                        lengthUTF8(cast("n" as Nullable(String))) > 16
+                        or kanon_number <> floor(kanon_number)
+                    )
+                    or cast("n" as Nullable(String)) like '%.___'
+                    and cast("n" as Nullable(String)) not like '0.%'
+                    and lengthUTF8(cast("n" as Nullable(String))) <= 7
+                )
+                then 1
+                else 0
+            end
+        )
+    ) as kanon_not_whole
 from (
     select
         "region",
@@ -132,12 +142,12 @@ published_cells as (
         case
             when coalesce(cast("n" as Nullable(String)), '') = '*'
             then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+            else toDecimal128OrNull(trim(toString("n")), 0)
         end as kanon_figure,
         case
             when coalesce(cast("n" as Nullable(String)), '') = '*'
             then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+            else toDecimal128OrNull(trim(toString("n")), 0)
         end as kanon_contributors
     from "counts"
 ),
@@ -196,12 +206,12 @@ published_cells as (
         case
             when coalesce(cast("n" as Nullable(String)), '') = '*'
             then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+            else toDecimal128OrNull(trim(toString("n")), 0)
         end as kanon_figure,
         case
             when coalesce(cast("n" as Nullable(String)), '') = '*'
             then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+            else toDecimal128OrNull(trim(toString("n")), 0)
         end as kanon_contributors
     from "counts"
 )
@@ -223,6 +233,7 @@ select
             end
         )
     ) as kanon_violating_margin_cells_1,
+    sum(case when kanon_contributors < 10 then 10 - kanon_contributors else 0 end) as kanon_shortfall_1,
     sum(
         toInt64(
             case
@@ -230,11 +241,17 @@ select
                 or (
                     kanon_figure >= 15
                     and kanon_figure < 100
-                    and kanon_figure <> 10 * floor(cast(kanon_figure as Nullable(Float64)) / nullIf(10, 0))
+                    and (
+                        kanon_figure <> floor(kanon_figure)
+                        or cast(floor(kanon_figure) as Nullable(Decimal(38, 0))) % 10 <> 0
+                    )
                 )
                 or (
                     kanon_figure >= 100
-                    and kanon_figure <> 50 * floor(cast(kanon_figure as Nullable(Float64)) / nullIf(50, 0))
+                    and (
+                        kanon_figure <> floor(kanon_figure)
+                        or cast(floor(kanon_figure) as Nullable(Decimal(38, 0))) % 50 <> 0
+                    )
                 )
                 then 1
                 else 0
@@ -249,14 +266,16 @@ select
                     or (
                         kanon_figure >= 15
                         and kanon_figure < 100
-                        and kanon_figure <> 10 * floor(
-                            cast(kanon_figure as Nullable(Float64)) / nullIf(10, 0)
+                        and (
+                            kanon_figure <> floor(kanon_figure)
+                            or cast(floor(kanon_figure) as Nullable(Decimal(38, 0))) % 10 <> 0
                         )
                     )
                     or (
                         kanon_figure >= 100
-                        and kanon_figure <> 50 * floor(
-                            cast(kanon_figure as Nullable(Float64)) / nullIf(50, 0)
+                        and (
+                            kanon_figure <> floor(kanon_figure)
+                            or cast(floor(kanon_figure) as Nullable(Decimal(38, 0))) % 50 <> 0
                         )
                     )
                 )
@@ -299,12 +318,12 @@ published_cells as (
         case
             when coalesce(cast("n" as Nullable(String)), '') = '*'
             then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+            else toDecimal128OrNull(trim(toString("n")), 0)
         end as kanon_figure,
         case
             when coalesce(cast("n" as Nullable(String)), '') = '*'
             then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+            else toDecimal128OrNull(trim(toString("n")), 0)
         end as kanon_contributors
     from "counts"
 )
@@ -349,12 +368,12 @@ published_cells as (
         case
             when coalesce(cast("n" as Nullable(String)), '') = '*'
             then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+            else toDecimal128OrNull(trim(toString("n")), 0)
         end as kanon_figure,
         case
             when coalesce(cast("n" as Nullable(String)), '') = '*'
             then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+            else toDecimal128OrNull(trim(toString("n")), 0)
         end as kanon_contributors
     from "counts"
 ),
@@ -450,12 +469,12 @@ published_here as (
         case
             when coalesce(cast("n" as Nullable(String)), '') = '*'
             then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+            else toDecimal128OrNull(trim(toString("n")), 0)
         end as kanon_figure,
         case
             when coalesce(cast("n" as Nullable(String)), '') = '*'
             then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+            else toDecimal128OrNull(trim(toString("n")), 0)
         end as kanon_contributors
     from "counts"
 ),
@@ -478,12 +497,12 @@ published_there as (
         case
             when coalesce(cast("n" as Nullable(String)), '') = '*'
             then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+            else toDecimal128OrNull(trim(toString("n")), 0)
         end as kanon_figure,
         case
             when coalesce(cast("n" as Nullable(String)), '') = '*'
             then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+            else toDecimal128OrNull(trim(toString("n")), 0)
         end as kanon_contributors
     from "males"
 ),
@@ -564,7 +583,14 @@ select
                 else 0
             end
         )
-    ) as kanon_violating
+    ) as kanon_violating,
+    sum(
+        case
+            when kanon_here <> kanon_there and abs(kanon_here - kanon_there) < 3
+            then 3 - abs(kanon_here - kanon_there)
+            else 0
+        end
+    ) as kanon_shortfall
 from compared_cells
 settings join_use_nulls = 1, prefer_column_name_to_alias = 1;
 
@@ -598,17 +624,13 @@ published_cells as (
         toInt64(
             case when coalesce(cast("n" as Nullable(String)), '') = '*' then 1 else 0 end
         ) as kanon_suppressed,
-        case
-            when coalesce(cast("n" as Nullable(String)), '') = '*'
-            then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
-        end as kanon_figure,
+        case when coalesce(cast("n" as Nullable(String)), '') = '*' then null else "n" end as kanon_figure,
         toInt64(case when coalesce(cast("n" as Nullable(String)), '') = '*' then 1 end) as kanon_low,
         toInt64(case when coalesce(cast("n" as Nullable(String)), '') = '*' then 9 end) as kanon_high,
         case
             when coalesce(cast("n" as Nullable(String)), '') = '*'
             then null
-            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+            else toDecimal128OrNull(trim(toString("n")), 0)
         end as kanon_contributors
     from "counts"
 )

@@ -40,24 +40,15 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when kanon_number is null then 0
-            when abs(kanon_number) < 9e15 then case when kanon_number = floor(kanon_number) then 0 else 1 end
-            else 1
+            when lower("n") like '%e-%' then 99
+            when position('.' in "n") = 0 then 0
+            else length("n") - position('.' in "n")
         end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when kanon_number is null then 0
-            when abs(kanon_number) < 1e9
-            then case
-                when cast(cast(kanon_number as decimal(38, 6)) as double) = kanon_number then 0
-                else 1
-            end
-            else 1
-        end
-    ) as kanon_not_decimal,
+    ) as kanon_decimals,
+    max(abs(kanon_number)) as kanon_largest,
     sum(abs(kanon_number)) as kanon_size,
     sum(case when "region" is null then 1 else 0 end) as kanon_null_1,
     sum(0) as kanon_unknown_1,
@@ -87,7 +78,14 @@ end) as kanon_like_total_1,
     sum(0) as kanon_unknown_2,
     sum(0) as kanon_like_total_2,
     sum(0) as kanon_no_flag_2,
-    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero
+    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero,
+    sum(case
+        when kanon_number is not null
+            and (("n" like '%.%' or lower("n") like '%e%')
+                and (length("n") > 16 or kanon_number <> floor(kanon_number))
+        or "n" like '%.___' and "n" not like '0.%' and length("n") <= 7) then 1
+        else 0
+    end) as kanon_not_whole
 from (
     select
         "region",
@@ -134,13 +132,10 @@ published_cells as (
         case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
         case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
         case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
+        case when coalesce("n", '') = '*' then null else try_cast("n" as decimal(38, 0)) end as kanon_figure,
         case
             when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
-        end as kanon_figure,
-        case
-            when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
+            else try_cast("n" as decimal(38, 0))
         end as kanon_contributors
     from records
 ),
@@ -207,13 +202,10 @@ published_cells as (
         case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
         case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
         case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
+        case when coalesce("n", '') = '*' then null else try_cast("n" as decimal(38, 0)) end as kanon_figure,
         case
             when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
-        end as kanon_figure,
-        case
-            when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
+            else try_cast("n" as decimal(38, 0))
         end as kanon_contributors
     from records
 )
@@ -231,16 +223,19 @@ select
             and (kanon_t1 = 1 or kanon_t2 = 1) then 1
         else 0
     end) as kanon_violating_margin_cells_1,
+    sum(case when kanon_contributors < 10 then 10 - kanon_contributors else 0 end) as kanon_shortfall_1,
     sum(case
         when kanon_figure < 15
             or (
-                kanon_figure >= 15 and kanon_figure < 100 and kanon_figure <> 10 * floor(
-                    cast(kanon_figure as double) / nullif(10, 0)
+                kanon_figure >= 15 and kanon_figure < 100 and (
+                    kanon_figure <> floor(kanon_figure)
+                    or mod(cast(floor(kanon_figure) as decimal(38, 0)), 10) <> 0
                 )
             )
             or (
-                kanon_figure >= 100 and kanon_figure <> 50 * floor(
-                    cast(kanon_figure as double) / nullif(50, 0)
+                kanon_figure >= 100 and (
+                    kanon_figure <> floor(kanon_figure)
+                    or mod(cast(floor(kanon_figure) as decimal(38, 0)), 50) <> 0
                 )
             ) then 1
         else 0
@@ -248,13 +243,15 @@ select
     sum(case
         when (kanon_figure < 15
             or (
-                kanon_figure >= 15 and kanon_figure < 100 and kanon_figure <> 10 * floor(
-                    cast(kanon_figure as double) / nullif(10, 0)
+                kanon_figure >= 15 and kanon_figure < 100 and (
+                    kanon_figure <> floor(kanon_figure)
+                    or mod(cast(floor(kanon_figure) as decimal(38, 0)), 10) <> 0
                 )
             )
             or (
-                kanon_figure >= 100 and kanon_figure <> 50 * floor(
-                    cast(kanon_figure as double) / nullif(50, 0)
+                kanon_figure >= 100 and (
+                    kanon_figure <> floor(kanon_figure)
+                    or mod(cast(floor(kanon_figure) as decimal(38, 0)), 50) <> 0
                 )
             ))
             and (kanon_t1 = 1 or kanon_t2 = 1) then 1
@@ -303,13 +300,10 @@ published_cells as (
         case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
         case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
         case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
+        case when coalesce("n", '') = '*' then null else try_cast("n" as decimal(38, 0)) end as kanon_figure,
         case
             when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
-        end as kanon_figure,
-        case
-            when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
+            else try_cast("n" as decimal(38, 0))
         end as kanon_contributors
     from records
 )
@@ -364,13 +358,10 @@ published_cells as (
         case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
         case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
         case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
+        case when coalesce("n", '') = '*' then null else try_cast("n" as decimal(38, 0)) end as kanon_figure,
         case
             when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
-        end as kanon_figure,
-        case
-            when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
+            else try_cast("n" as decimal(38, 0))
         end as kanon_contributors
     from records
 ),
@@ -433,13 +424,10 @@ published_here as (
         case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
         case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
         case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
+        case when coalesce("n", '') = '*' then null else try_cast("n" as decimal(38, 0)) end as kanon_figure,
         case
             when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
-        end as kanon_figure,
-        case
-            when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
+            else try_cast("n" as decimal(38, 0))
         end as kanon_contributors
     from read_csv(
         'counts.csv',
@@ -465,13 +453,10 @@ published_there as (
         case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
         case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
         case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
+        case when coalesce("n", '') = '*' then null else try_cast("n" as decimal(38, 0)) end as kanon_figure,
         case
             when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
-        end as kanon_figure,
-        case
-            when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
+            else try_cast("n" as decimal(38, 0))
         end as kanon_contributors
     from read_csv(
         'males.csv',
@@ -534,7 +519,14 @@ select
     min(case when kanon_here <> kanon_there then abs(kanon_here - kanon_there) end) as kanon_least,
     sum(
         case when kanon_here <> kanon_there and abs(kanon_here - kanon_there) < 3 then 1 else 0 end
-    ) as kanon_violating
+    ) as kanon_violating,
+    sum(
+        case
+            when kanon_here <> kanon_there and abs(kanon_here - kanon_there) < 3
+            then 3 - abs(kanon_here - kanon_there)
+            else 0
+        end
+    ) as kanon_shortfall
 from compared_cells;
 
 
@@ -581,10 +573,7 @@ published_cells as (
         case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
         case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
         case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
-        case
-            when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
-        end as kanon_figure,
+        case when coalesce("n", '') = '*' then null else "n" end as kanon_figure,
         case
             when coalesce("n", '') = '*' then 1
         end as kanon_low,
@@ -593,7 +582,7 @@ published_cells as (
         end as kanon_high,
         case
             when coalesce("n", '') = '*' then null
-            else cast(try_cast("n" as double) as decimal(38, 0))
+            else try_cast("n" as decimal(38, 0))
         end as kanon_contributors
     from records
 )

@@ -23,28 +23,18 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when kanon_number is null
             then 0
-            when abs(kanon_number) < 9e15
-            then case when kanon_number = floor(kanon_number) then 0 else 1 end
-            else 1
-        end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when kanon_number is null
+            when lower(cast("n" as text)) like '%e-%'
+            then 99
+            when position('.' in cast("n" as text)) = 0
             then 0
-            when abs(kanon_number) < 1e9
-            then case
-                when cast(cast(kanon_number as decimal(38, 6)) as double precision) = kanon_number
-                then 0
-                else 1
-            end
-            else 1
+            else length(cast("n" as text)) - position('.' in cast("n" as text))
         end
-    ) as kanon_not_decimal,
+    ) as kanon_decimals,
+    max(abs(kanon_number)) as kanon_largest,
     sum(abs(kanon_number)) as kanon_size,
     sum(case when cast("region" as text) is null then 1 else 0 end) as kanon_null_1,
     sum(0) as kanon_unknown_1,
@@ -77,7 +67,21 @@ select
     sum(0) as kanon_unknown_2,
     sum(0) as kanon_like_total_2,
     sum(0) as kanon_no_flag_2,
-    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero
+    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero,
+    sum(
+        case
+            when not kanon_number is null
+            and (
+                (cast("n" as text) like '%.%' or lower(cast("n" as text)) like '%e%')
+                and (length(cast("n" as text)) > 16 or kanon_number <> floor(kanon_number))
+                or cast("n" as text) like '%.___'
+                and cast("n" as text) not like '0.%'
+                and length(cast("n" as text)) <= 7
+            )
+            then 1
+            else 0
+        end
+    ) as kanon_not_whole
 from (
     select
         "region",
@@ -117,22 +121,32 @@ published_cells as (
         case
             when coalesce(cast("n" as text), '') = '*'
             then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
+            else case
+                when abs(
+                    case
+                        when cast(
+                            "n" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("n" as double precision)
+                    end
+                ) < 1e38
+                then cast("n" as decimal(38, 0))
+            end
         end as kanon_figure,
         case
             when coalesce(cast("n" as text), '') = '*'
             then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
+            else case
+                when abs(
+                    case
+                        when cast(
+                            "n" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("n" as double precision)
+                    end
+                ) < 1e38
+                then cast("n" as decimal(38, 0))
+            end
         end as kanon_contributors
     from "counts"
 ),
@@ -186,22 +200,32 @@ published_cells as (
         case
             when coalesce(cast("n" as text), '') = '*'
             then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
+            else case
+                when abs(
+                    case
+                        when cast(
+                            "n" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("n" as double precision)
+                    end
+                ) < 1e38
+                then cast("n" as decimal(38, 0))
+            end
         end as kanon_figure,
         case
             when coalesce(cast("n" as text), '') = '*'
             then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
+            else case
+                when abs(
+                    case
+                        when cast(
+                            "n" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("n" as double precision)
+                    end
+                ) < 1e38
+                then cast("n" as decimal(38, 0))
+            end
         end as kanon_contributors
     from "counts"
 )
@@ -221,17 +245,24 @@ select
             else 0
         end
     ) as kanon_violating_margin_cells_1,
+    sum(case when kanon_contributors < 10 then 10 - kanon_contributors else 0 end) as kanon_shortfall_1,
     sum(
         case
             when kanon_figure < 15
             or (
                 kanon_figure >= 15
                 and kanon_figure < 100
-                and kanon_figure <> 10 * floor(cast(kanon_figure as double precision) / nullif(10, 0))
+                and (
+                    kanon_figure <> floor(kanon_figure)
+                    or cast(floor(kanon_figure) as decimal(38, 0)) % 10 <> 0
+                )
             )
             or (
                 kanon_figure >= 100
-                and kanon_figure <> 50 * floor(cast(kanon_figure as double precision) / nullif(50, 0))
+                and (
+                    kanon_figure <> floor(kanon_figure)
+                    or cast(floor(kanon_figure) as decimal(38, 0)) % 50 <> 0
+                )
             )
             then 1
             else 0
@@ -244,11 +275,17 @@ select
                 or (
                     kanon_figure >= 15
                     and kanon_figure < 100
-                    and kanon_figure <> 10 * floor(cast(kanon_figure as double precision) / nullif(10, 0))
+                    and (
+                        kanon_figure <> floor(kanon_figure)
+                        or cast(floor(kanon_figure) as decimal(38, 0)) % 10 <> 0
+                    )
                 )
                 or (
                     kanon_figure >= 100
-                    and kanon_figure <> 50 * floor(cast(kanon_figure as double precision) / nullif(50, 0))
+                    and (
+                        kanon_figure <> floor(kanon_figure)
+                        or cast(floor(kanon_figure) as decimal(38, 0)) % 50 <> 0
+                    )
                 )
             )
             and (kanon_t1 = 1 or kanon_t2 = 1)
@@ -284,22 +321,32 @@ published_cells as (
         case
             when coalesce(cast("n" as text), '') = '*'
             then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
+            else case
+                when abs(
+                    case
+                        when cast(
+                            "n" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("n" as double precision)
+                    end
+                ) < 1e38
+                then cast("n" as decimal(38, 0))
+            end
         end as kanon_figure,
         case
             when coalesce(cast("n" as text), '') = '*'
             then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
+            else case
+                when abs(
+                    case
+                        when cast(
+                            "n" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("n" as double precision)
+                    end
+                ) < 1e38
+                then cast("n" as decimal(38, 0))
+            end
         end as kanon_contributors
     from "counts"
 )
@@ -339,22 +386,32 @@ published_cells as (
         case
             when coalesce(cast("n" as text), '') = '*'
             then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
+            else case
+                when abs(
+                    case
+                        when cast(
+                            "n" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("n" as double precision)
+                    end
+                ) < 1e38
+                then cast("n" as decimal(38, 0))
+            end
         end as kanon_figure,
         case
             when coalesce(cast("n" as text), '') = '*'
             then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
+            else case
+                when abs(
+                    case
+                        when cast(
+                            "n" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("n" as double precision)
+                    end
+                ) < 1e38
+                then cast("n" as decimal(38, 0))
+            end
         end as kanon_contributors
     from "counts"
 ),
@@ -441,22 +498,32 @@ published_here as (
         case
             when coalesce(cast("n" as text), '') = '*'
             then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
+            else case
+                when abs(
+                    case
+                        when cast(
+                            "n" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("n" as double precision)
+                    end
+                ) < 1e38
+                then cast("n" as decimal(38, 0))
+            end
         end as kanon_figure,
         case
             when coalesce(cast("n" as text), '') = '*'
             then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
+            else case
+                when abs(
+                    case
+                        when cast(
+                            "n" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("n" as double precision)
+                    end
+                ) < 1e38
+                then cast("n" as decimal(38, 0))
+            end
         end as kanon_contributors
     from "counts"
 ),
@@ -475,22 +542,32 @@ published_there as (
         case
             when coalesce(cast("n" as text), '') = '*'
             then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
+            else case
+                when abs(
+                    case
+                        when cast(
+                            "n" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("n" as double precision)
+                    end
+                ) < 1e38
+                then cast("n" as decimal(38, 0))
+            end
         end as kanon_figure,
         case
             when coalesce(cast("n" as text), '') = '*'
             then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
+            else case
+                when abs(
+                    case
+                        when cast(
+                            "n" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("n" as double precision)
+                    end
+                ) < 1e38
+                then cast("n" as decimal(38, 0))
+            end
         end as kanon_contributors
     from "males"
 ),
@@ -552,7 +629,14 @@ select
             then 1
             else 0
         end
-    ) as kanon_violating
+    ) as kanon_violating,
+    sum(
+        case
+            when kanon_here <> kanon_there and abs(kanon_here - kanon_there) < 3
+            then 3 - abs(kanon_here - kanon_there)
+            else 0
+        end
+    ) as kanon_shortfall
 from compared_cells;
 
 
@@ -581,27 +665,23 @@ published_cells as (
         end as kanon_d2,
         case when coalesce(cast("age" as text), '') = 'Total' then 1 else 0 end as kanon_t2,
         case when coalesce(cast("n" as text), '') = '*' then 1 else 0 end as kanon_suppressed,
-        case
-            when coalesce(cast("n" as text), '') = '*'
-            then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
-        end as kanon_figure,
+        case when coalesce(cast("n" as text), '') = '*' then null else "n" end as kanon_figure,
         case when coalesce(cast("n" as text), '') = '*' then 1 end as kanon_low,
         case when coalesce(cast("n" as text), '') = '*' then 9 end as kanon_high,
         case
             when coalesce(cast("n" as text), '') = '*'
             then null
-            else cast(case
-                when cast(
-                    "n" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("n" as double precision)
-            end as decimal(38, 6))
+            else case
+                when abs(
+                    case
+                        when cast(
+                            "n" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("n" as double precision)
+                    end
+                ) < 1e38
+                then cast("n" as decimal(38, 0))
+            end
         end as kanon_contributors
     from "counts"
 )

@@ -28,24 +28,28 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when kanon_number is null
             then 0
-            when abs(kanon_number) < 9e15
-            then case when kanon_number = floor(kanon_number) then 0 else 1 end
-            else 1
-        end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when kanon_number is null
+            when lower(
+                case when typeof("n") = 'real' then printf('%!.17g', "n") else cast("n" as text) end
+            ) glob '*e-*'
+            then 99
+            when instr(
+                case when typeof("n") = 'real' then printf('%!.17g', "n") else cast("n" as text) end,
+                '.'
+            ) = 0
             then 0
-            when abs(kanon_number) < 1e9
-            then case when cast(cast(kanon_number as real) as real) = kanon_number then 0 else 1 end
-            else 1
+            else length(
+                case when typeof("n") = 'real' then printf('%!.17g', "n") else cast("n" as text) end
+            ) - instr(
+                case when typeof("n") = 'real' then printf('%!.17g', "n") else cast("n" as text) end,
+                '.'
+            )
         end
-    ) as kanon_not_decimal,
+    ) as kanon_decimals,
+    max(abs(kanon_number)) as kanon_largest,
     sum(abs(kanon_number)) as kanon_size,
     sum(
         case
@@ -104,7 +108,44 @@ select
     sum(0) as kanon_unknown_2,
     sum(0) as kanon_like_total_2,
     sum(0) as kanon_no_flag_2,
-    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero
+    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero,
+    sum(
+        case
+            when not kanon_number is null
+            and (
+                (
+                    case
+                        when typeof("n") = 'real' then printf('%!.17g', "n")
+                        else cast("n" as text)
+                    end glob '*.*'
+                    or lower(
+                        case when typeof("n") = 'real' then printf('%!.17g', "n") else cast("n" as text) end
+                    ) glob '*e*'
+                )
+                and (
+                    length(
+                        case when typeof("n") = 'real' then printf('%!.17g', "n") else cast("n" as text) end
+                    ) > 16
+                    or kanon_number <> floor(kanon_number)
+                )
+                or case
+                    when typeof("n") = 'real' then printf('%!.17g', "n")
+                    else cast("n" as text)
+                end glob '*.???'
+                and not (
+                    case
+                        when typeof("n") = 'real' then printf('%!.17g', "n")
+                        else cast("n" as text)
+                    end glob '0.*'
+                )
+                and length(
+                    case when typeof("n") = 'real' then printf('%!.17g', "n") else cast("n" as text) end
+                ) <= 7
+            )
+            then 1
+            else 0
+        end
+    ) as kanon_not_whole
 from (
     select
         "region",
@@ -191,7 +232,7 @@ published_cells as (
                 ''
             ) = '*'
             then null
-            else cast(case
+            else case
                 when typeof("n") in ('integer', 'real')
                 or (
                     not trim("n") glob '*[^0-9.+-]*'
@@ -201,8 +242,8 @@ published_cells as (
                     and not trim("n") glob '*.*.*'
                 )
                 or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+                then cast("n" + 0 as integer)
+            end
         end as kanon_figure,
         case
             when coalesce(
@@ -210,7 +251,7 @@ published_cells as (
                 ''
             ) = '*'
             then null
-            else cast(case
+            else case
                 when typeof("n") in ('integer', 'real')
                 or (
                     not trim("n") glob '*[^0-9.+-]*'
@@ -220,8 +261,8 @@ published_cells as (
                     and not trim("n") glob '*.*.*'
                 )
                 or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+                then cast("n" + 0 as integer)
+            end
         end as kanon_contributors
     from "counts"
 ),
@@ -311,7 +352,7 @@ published_cells as (
                 ''
             ) = '*'
             then null
-            else cast(case
+            else case
                 when typeof("n") in ('integer', 'real')
                 or (
                     not trim("n") glob '*[^0-9.+-]*'
@@ -321,8 +362,8 @@ published_cells as (
                     and not trim("n") glob '*.*.*'
                 )
                 or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+                then cast("n" + 0 as integer)
+            end
         end as kanon_figure,
         case
             when coalesce(
@@ -330,7 +371,7 @@ published_cells as (
                 ''
             ) = '*'
             then null
-            else cast(case
+            else case
                 when typeof("n") in ('integer', 'real')
                 or (
                     not trim("n") glob '*[^0-9.+-]*'
@@ -340,8 +381,8 @@ published_cells as (
                     and not trim("n") glob '*.*.*'
                 )
                 or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+                then cast("n" + 0 as integer)
+            end
         end as kanon_contributors
     from "counts"
 )
@@ -361,17 +402,24 @@ select
             else 0
         end
     ) as kanon_violating_margin_cells_1,
+    sum(case when kanon_contributors < 10 then 10 - kanon_contributors else 0 end) as kanon_shortfall_1,
     sum(
         case
             when kanon_figure < 15
             or (
                 kanon_figure >= 15
                 and kanon_figure < 100
-                and kanon_figure <> 10 * floor(cast(kanon_figure as real) / nullif(10, 0))
+                and (
+                    kanon_figure <> floor(kanon_figure)
+                    or cast(floor(kanon_figure) as integer) % 10 <> 0
+                )
             )
             or (
                 kanon_figure >= 100
-                and kanon_figure <> 50 * floor(cast(kanon_figure as real) / nullif(50, 0))
+                and (
+                    kanon_figure <> floor(kanon_figure)
+                    or cast(floor(kanon_figure) as integer) % 50 <> 0
+                )
             )
             then 1
             else 0
@@ -384,11 +432,17 @@ select
                 or (
                     kanon_figure >= 15
                     and kanon_figure < 100
-                    and kanon_figure <> 10 * floor(cast(kanon_figure as real) / nullif(10, 0))
+                    and (
+                        kanon_figure <> floor(kanon_figure)
+                        or cast(floor(kanon_figure) as integer) % 10 <> 0
+                    )
                 )
                 or (
                     kanon_figure >= 100
-                    and kanon_figure <> 50 * floor(cast(kanon_figure as real) / nullif(50, 0))
+                    and (
+                        kanon_figure <> floor(kanon_figure)
+                        or cast(floor(kanon_figure) as integer) % 50 <> 0
+                    )
                 )
             )
             and (kanon_t1 = 1 or kanon_t2 = 1)
@@ -460,7 +514,7 @@ published_cells as (
                 ''
             ) = '*'
             then null
-            else cast(case
+            else case
                 when typeof("n") in ('integer', 'real')
                 or (
                     not trim("n") glob '*[^0-9.+-]*'
@@ -470,8 +524,8 @@ published_cells as (
                     and not trim("n") glob '*.*.*'
                 )
                 or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+                then cast("n" + 0 as integer)
+            end
         end as kanon_figure,
         case
             when coalesce(
@@ -479,7 +533,7 @@ published_cells as (
                 ''
             ) = '*'
             then null
-            else cast(case
+            else case
                 when typeof("n") in ('integer', 'real')
                 or (
                     not trim("n") glob '*[^0-9.+-]*'
@@ -489,8 +543,8 @@ published_cells as (
                     and not trim("n") glob '*.*.*'
                 )
                 or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+                then cast("n" + 0 as integer)
+            end
         end as kanon_contributors
     from "counts"
 )
@@ -566,7 +620,7 @@ published_cells as (
                 ''
             ) = '*'
             then null
-            else cast(case
+            else case
                 when typeof("n") in ('integer', 'real')
                 or (
                     not trim("n") glob '*[^0-9.+-]*'
@@ -576,8 +630,8 @@ published_cells as (
                     and not trim("n") glob '*.*.*'
                 )
                 or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+                then cast("n" + 0 as integer)
+            end
         end as kanon_figure,
         case
             when coalesce(
@@ -585,7 +639,7 @@ published_cells as (
                 ''
             ) = '*'
             then null
-            else cast(case
+            else case
                 when typeof("n") in ('integer', 'real')
                 or (
                     not trim("n") glob '*[^0-9.+-]*'
@@ -595,8 +649,8 @@ published_cells as (
                     and not trim("n") glob '*.*.*'
                 )
                 or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+                then cast("n" + 0 as integer)
+            end
         end as kanon_contributors
     from "counts"
 ),
@@ -719,7 +773,7 @@ published_here as (
                 ''
             ) = '*'
             then null
-            else cast(case
+            else case
                 when typeof("n") in ('integer', 'real')
                 or (
                     not trim("n") glob '*[^0-9.+-]*'
@@ -729,8 +783,8 @@ published_here as (
                     and not trim("n") glob '*.*.*'
                 )
                 or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+                then cast("n" + 0 as integer)
+            end
         end as kanon_figure,
         case
             when coalesce(
@@ -738,7 +792,7 @@ published_here as (
                 ''
             ) = '*'
             then null
-            else cast(case
+            else case
                 when typeof("n") in ('integer', 'real')
                 or (
                     not trim("n") glob '*[^0-9.+-]*'
@@ -748,8 +802,8 @@ published_here as (
                     and not trim("n") glob '*.*.*'
                 )
                 or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+                then cast("n" + 0 as integer)
+            end
         end as kanon_contributors
     from "counts"
 ),
@@ -804,7 +858,7 @@ published_there as (
                 ''
             ) = '*'
             then null
-            else cast(case
+            else case
                 when typeof("n") in ('integer', 'real')
                 or (
                     not trim("n") glob '*[^0-9.+-]*'
@@ -814,8 +868,8 @@ published_there as (
                     and not trim("n") glob '*.*.*'
                 )
                 or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+                then cast("n" + 0 as integer)
+            end
         end as kanon_figure,
         case
             when coalesce(
@@ -823,7 +877,7 @@ published_there as (
                 ''
             ) = '*'
             then null
-            else cast(case
+            else case
                 when typeof("n") in ('integer', 'real')
                 or (
                     not trim("n") glob '*[^0-9.+-]*'
@@ -833,8 +887,8 @@ published_there as (
                     and not trim("n") glob '*.*.*'
                 )
                 or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+                then cast("n" + 0 as integer)
+            end
         end as kanon_contributors
     from "males"
 ),
@@ -895,7 +949,14 @@ select
             then 1
             else 0
         end
-    ) as kanon_violating
+    ) as kanon_violating,
+    sum(
+        case
+            when kanon_here <> kanon_there and abs(kanon_here - kanon_there) < 3
+            then 3 - abs(kanon_here - kanon_there)
+            else 0
+        end
+    ) as kanon_shortfall
 from compared_cells;
 
 
@@ -963,18 +1024,7 @@ published_cells as (
                 ''
             ) = '*'
             then null
-            else cast(case
-                when typeof("n") in ('integer', 'real')
-                or (
-                    not trim("n") glob '*[^0-9.+-]*'
-                    and trim("n") glob '*[0-9]'
-                    and trim("n") glob '[-+0-9.]*'
-                    and not trim("n") glob '?*[-+]*'
-                    and not trim("n") glob '*.*.*'
-                )
-                or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+            else "n"
         end as kanon_figure,
         case
             when coalesce(
@@ -996,7 +1046,7 @@ published_cells as (
                 ''
             ) = '*'
             then null
-            else cast(case
+            else case
                 when typeof("n") in ('integer', 'real')
                 or (
                     not trim("n") glob '*[^0-9.+-]*'
@@ -1006,8 +1056,8 @@ published_cells as (
                     and not trim("n") glob '*.*.*'
                 )
                 or (json_valid(trim("n")) and trim("n") glob '[-0-9]*')
-                then cast("n" as real)
-            end as real)
+                then cast("n" + 0 as integer)
+            end
         end as kanon_contributors
     from "counts"
 )

@@ -30,42 +30,19 @@ select
             end
         )
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when toFloat64OrNull(trim(toString("turnover"))) is null
             then 0
-            when abs(toFloat64OrNull(trim(toString("turnover")))) < 9e15
-            then toInt64(
-                case
-                    when toFloat64OrNull(trim(toString("turnover")))
-                        = floor(toFloat64OrNull(trim(toString("turnover"))))
-                    then 0
-                    else 1
-                end
-            )
-            else 1
-        end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when toFloat64OrNull(trim(toString("turnover"))) is null
+            when lowerUTF8(cast("turnover" as Nullable(String))) like '%e-%'
+            then 99
+            when positionUTF8(cast("turnover" as Nullable(String)), '.') = 0
             then 0
-            when abs(toFloat64OrNull(trim(toString("turnover")))) < 1e9
-            then toInt64(
-                case
-                    when cast(
-                        cast(
-                            toFloat64OrNull(trim(toString("turnover"))) as Nullable(Decimal(38, 6))
-                        ) as Nullable(Float64)
-                    )
-                        = toFloat64OrNull(trim(toString("turnover")))
-                    then 0
-                    else 1
-                end
-            )
-            else 1
+            else lengthUTF8(cast("turnover" as Nullable(String)))
+                - positionUTF8(cast("turnover" as Nullable(String)), '.')
         end
-    ) as kanon_not_decimal,
+    ) as kanon_decimals,
+    max(abs(toFloat64OrNull(trim(toString("turnover"))))) as kanon_largest,
     sum(abs(toFloat64OrNull(trim(toString("turnover"))))) as kanon_size
 from "ledger"
 settings join_use_nulls = 1, prefer_column_name_to_alias = 1;
@@ -92,14 +69,9 @@ figures as (
     select
         "region",
         "sector",
-        abs(cast(toFloat64OrNull(trim(toString("turnover"))) as Nullable(Decimal(38, 6)))) as kanon_size,
-        abs(cast(toFloat64OrNull(trim(toString("turnover"))) as Nullable(Decimal(38, 6)))) as kanon_weighted,
-        toInt64(
-            case
-                when cast(toFloat64OrNull(trim(toString("turnover"))) as Nullable(Decimal(38, 6))) < 0
-                then 1
-            end
-        ) as kanon_negative
+        abs(toDecimal128OrNull(trim(toString("turnover")), 6)) as kanon_size,
+        abs(toDecimal128OrNull(trim(toString("turnover")), 6)) as kanon_weighted,
+        toInt64(case when toDecimal128OrNull(trim(toString("turnover")), 6) < 0 then 1 end) as kanon_negative
     from "ledger"
 ),
 
@@ -316,11 +288,27 @@ select
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
     sum(kanon_violates_1) as kanon_violating_cells_1,
     sum(kanon_violates_1 * kanon_is_margin) as kanon_violating_margin_cells_1,
+    sum(case when kanon_violates_1 = 1 then 10 - kanon_contributors else 0 end) as kanon_shortfall_1,
     sum(kanon_violates_2) as kanon_violating_cells_2,
     sum(kanon_violates_2 * kanon_is_margin) as kanon_violating_margin_cells_2,
+    sum(
+        case
+            when kanon_violates_2 = 1
+            then 100 * cast(kanon_largest_2 as Nullable(Float64)) / nullIf(kanon_total, 0) - 67
+            else 0
+        end
+    ) as kanon_shortfall_2,
     max(100 * cast(kanon_largest_2 as Nullable(Float64)) / nullIf(kanon_total, 0)) as kanon_achieved_2,
     sum(kanon_violates_3) as kanon_violating_cells_3,
     sum(kanon_violates_3 * kanon_is_margin) as kanon_violating_margin_cells_3,
+    sum(
+        case
+            when kanon_violates_3 = 1
+            then cast(1000 as Nullable(Float64)) / nullIf(100, 0)
+                - 100 * cast(kanon_total - kanon_largest_2 as Nullable(Float64)) / nullIf(kanon_largest_1, 0)
+            else 0
+        end
+    ) as kanon_shortfall_3,
     min(
         100 * cast(kanon_total - kanon_largest_2 as Nullable(Float64)) / nullIf(kanon_largest_1, 0)
     ) as kanon_achieved_3,

@@ -40,30 +40,15 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when try_cast("turnover" as double) is null then 0
-            when abs(try_cast("turnover" as double)) < 9e15
-            then case
-                when try_cast("turnover" as double) = floor(try_cast("turnover" as double)) then 0
-                else 1
-            end
-            else 1
+            when lower("turnover") like '%e-%' then 99
+            when position('.' in "turnover") = 0 then 0
+            else length("turnover") - position('.' in "turnover")
         end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when try_cast("turnover" as double) is null then 0
-            when abs(try_cast("turnover" as double)) < 1e9
-            then case
-                when cast(
-                    cast(try_cast("turnover" as double) as decimal(38, 6)) as double
-                ) = try_cast("turnover" as double) then 0
-                else 1
-            end
-            else 1
-        end
-    ) as kanon_not_decimal,
+    ) as kanon_decimals,
+    max(abs(try_cast("turnover" as double))) as kanon_largest,
     sum(abs(try_cast("turnover" as double))) as kanon_size
 from records;
 
@@ -112,9 +97,9 @@ figures as (
     select
         "region",
         "sector",
-        abs(cast(try_cast("turnover" as double) as bigint)) as kanon_size,
-        abs(cast(try_cast("turnover" as double) as bigint)) as kanon_weighted,
-        case when cast(try_cast("turnover" as double) as bigint) < 0 then 1 end as kanon_negative
+        abs(try_cast("turnover" as bigint)) as kanon_size,
+        abs(try_cast("turnover" as bigint)) as kanon_weighted,
+        case when try_cast("turnover" as bigint) < 0 then 1 end as kanon_negative
     from records
 ),
 
@@ -274,11 +259,27 @@ select
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
     sum(kanon_violates_1) as kanon_violating_cells_1,
     sum(kanon_violates_1 * kanon_is_margin) as kanon_violating_margin_cells_1,
+    sum(case when kanon_violates_1 = 1 then 10 - kanon_contributors else 0 end) as kanon_shortfall_1,
     sum(kanon_violates_2) as kanon_violating_cells_2,
     sum(kanon_violates_2 * kanon_is_margin) as kanon_violating_margin_cells_2,
+    sum(
+        case
+            when kanon_violates_2 = 1
+            then 100 * cast(kanon_largest_2 as double) / nullif(kanon_total, 0) - 67
+            else 0
+        end
+    ) as kanon_shortfall_2,
     max(100 * cast(kanon_largest_2 as double) / nullif(kanon_total, 0)) as kanon_achieved_2,
     sum(kanon_violates_3) as kanon_violating_cells_3,
     sum(kanon_violates_3 * kanon_is_margin) as kanon_violating_margin_cells_3,
+    sum(
+        case
+            when kanon_violates_3 = 1
+            then cast(1000 as double) / nullif(100, 0)
+                - 100 * cast(kanon_total - kanon_largest_2 as double) / nullif(kanon_largest_1, 0)
+            else 0
+        end
+    ) as kanon_shortfall_3,
     min(100 * cast(kanon_total - kanon_largest_2 as double) / nullif(kanon_largest_1, 0)) as kanon_achieved_3,
     max(100 * cast(kanon_largest_1 as double) / nullif(kanon_total, 0)) as kanon_achieved_4,
     sum(case when kanon_grouping = 0 then 1 else 0 end) as kanon_cells_0,

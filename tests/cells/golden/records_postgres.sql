@@ -41,7 +41,7 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when case
                 when cast(
@@ -50,69 +50,23 @@ select
                 then cast("turnover" as double precision)
             end is null
             then 0
-            when abs(
-                case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end
-            ) < 9e15
-            then case
-                when case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end = floor(
-                    case
-                        when cast(
-                            "turnover" as text
-                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                        then cast("turnover" as double precision)
-                    end
-                )
-                then 0
-                else 1
-            end
-            else 1
+            when lower(cast("turnover" as text)) like '%e-%'
+            then 99
+            when position('.' in cast("turnover" as text)) = 0
+            then 0
+            else length(cast("turnover" as text)) - position('.' in cast("turnover" as text))
         end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when case
+    ) as kanon_decimals,
+    max(
+        abs(
+            case
                 when cast(
                     "turnover" as text
                 ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
                 then cast("turnover" as double precision)
-            end is null
-            then 0
-            when abs(
-                case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end
-            ) < 1e9
-            then case
-                when cast(cast(case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end as decimal(38, 6)) as double precision) = case
-                    when cast(
-                        "turnover" as text
-                    ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                    then cast("turnover" as double precision)
-                end
-                then 0
-                else 1
             end
-            else 1
-        end
-    ) as kanon_not_decimal,
+        )
+    ) as kanon_largest,
     sum(
         abs(
             case
@@ -148,28 +102,43 @@ figures as (
         "region",
         "sector",
         abs(
-            cast(case
-                when cast(
-                    "turnover" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("turnover" as double precision)
-            end as decimal(38, 6))
+            case
+                when abs(
+                    case
+                        when cast(
+                            "turnover" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("turnover" as double precision)
+                    end
+                ) < 1e38
+                then cast("turnover" as decimal(38, 6))
+            end
         ) as kanon_size,
         abs(
-            cast(case
-                when cast(
-                    "turnover" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("turnover" as double precision)
-            end as decimal(38, 6))
+            case
+                when abs(
+                    case
+                        when cast(
+                            "turnover" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("turnover" as double precision)
+                    end
+                ) < 1e38
+                then cast("turnover" as decimal(38, 6))
+            end
         ) as kanon_weighted,
         case
-            when cast(case
-                when cast(
-                    "turnover" as text
-                ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                then cast("turnover" as double precision)
-            end as decimal(38, 6)) < 0
+            when case
+                when abs(
+                    case
+                        when cast(
+                            "turnover" as text
+                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
+                        then cast("turnover" as double precision)
+                    end
+                ) < 1e38
+                then cast("turnover" as decimal(38, 6))
+            end < 0
             then 1
         end as kanon_negative
     from "ledger"
@@ -364,13 +333,32 @@ select
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
     sum(kanon_violates_1) as kanon_violating_cells_1,
     sum(kanon_violates_1 * kanon_is_margin) as kanon_violating_margin_cells_1,
+    sum(case when kanon_violates_1 = 1 then 10 - kanon_contributors else 0 end) as kanon_shortfall_1,
     sum(kanon_violates_2) as kanon_violating_cells_2,
     sum(kanon_violates_2 * kanon_is_margin) as kanon_violating_margin_cells_2,
+    sum(
+        case
+            when kanon_violates_2 = 1
+            then cast(
+                100 * cast(kanon_largest_2 as double precision) as double precision
+            ) / nullif(kanon_total, 0) - 67
+            else 0
+        end
+    ) as kanon_shortfall_2,
     max(
         cast(100 * cast(kanon_largest_2 as double precision) as double precision) / nullif(kanon_total, 0)
     ) as kanon_achieved_2,
     sum(kanon_violates_3) as kanon_violating_cells_3,
     sum(kanon_violates_3 * kanon_is_margin) as kanon_violating_margin_cells_3,
+    sum(
+        case
+            when kanon_violates_3 = 1
+            then cast(1000 as double precision) / nullif(100, 0)
+                - cast(100 * cast(kanon_total - kanon_largest_2 as double precision) as double precision)
+                    / nullif(kanon_largest_1, 0)
+            else 0
+        end
+    ) as kanon_shortfall_3,
     min(
         cast(100 * cast(kanon_total - kanon_largest_2 as double precision) as double precision)
             / nullif(kanon_largest_1, 0)

@@ -41,7 +41,7 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when case
                 when cast(
@@ -50,62 +50,23 @@ select
                 then try_cast(`turnover` as double)
             end is null
             then 0
-            when abs(
-                case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end
-            ) < 9e15
-            then case
-                when case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end % 1 = 0
-                then 0
-                else 1
-            end
-            else 1
+            when lower(cast(`turnover` as string)) like '%e-%'
+            then 99
+            when locate('.', cast(`turnover` as string)) = 0
+            then 0
+            else length(cast(`turnover` as string)) - locate('.', cast(`turnover` as string))
         end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when case
+    ) as kanon_decimals,
+    max(
+        abs(
+            case
                 when cast(
                     `turnover` as string
                 ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
                 then try_cast(`turnover` as double)
-            end is null
-            then 0
-            when abs(
-                case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end
-            ) < 1e9
-            then case
-                when cast(cast(case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end as decimal(38, 6)) as double) = case
-                    when cast(
-                        `turnover` as string
-                    ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                    then try_cast(`turnover` as double)
-                end
-                then 0
-                else 1
             end
-            else 1
-        end
-    ) as kanon_not_decimal,
+        )
+    ) as kanon_largest,
     sum(
         abs(
             case
@@ -141,28 +102,43 @@ figures as (
         `region`,
         `sector`,
         abs(
-            cast(case
-                when cast(
-                    `turnover` as string
-                ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                then try_cast(`turnover` as double)
-            end as decimal(38, 6))
+            case
+                when abs(
+                    case
+                        when cast(
+                            `turnover` as string
+                        ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
+                        then try_cast(`turnover` as double)
+                    end
+                ) < 1e38
+                then cast(`turnover` as decimal(38, 6))
+            end
         ) as kanon_size,
         abs(
-            cast(case
-                when cast(
-                    `turnover` as string
-                ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                then try_cast(`turnover` as double)
-            end as decimal(38, 6))
+            case
+                when abs(
+                    case
+                        when cast(
+                            `turnover` as string
+                        ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
+                        then try_cast(`turnover` as double)
+                    end
+                ) < 1e38
+                then cast(`turnover` as decimal(38, 6))
+            end
         ) as kanon_weighted,
         case
-            when cast(case
-                when cast(
-                    `turnover` as string
-                ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
-                then try_cast(`turnover` as double)
-            end as decimal(38, 6)) < 0
+            when case
+                when abs(
+                    case
+                        when cast(
+                            `turnover` as string
+                        ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
+                        then try_cast(`turnover` as double)
+                    end
+                ) < 1e38
+                then cast(`turnover` as decimal(38, 6))
+            end < 0
             then 1
         end as kanon_negative
     from `ledger`
@@ -355,11 +331,27 @@ select
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
     sum(kanon_violates_1) as kanon_violating_cells_1,
     sum(kanon_violates_1 * kanon_is_margin) as kanon_violating_margin_cells_1,
+    sum(case when kanon_violates_1 = 1 then 10 - kanon_contributors else 0 end) as kanon_shortfall_1,
     sum(kanon_violates_2) as kanon_violating_cells_2,
     sum(kanon_violates_2 * kanon_is_margin) as kanon_violating_margin_cells_2,
+    sum(
+        case
+            when kanon_violates_2 = 1
+            then 100 * cast(kanon_largest_2 as double) / nullif(kanon_total, 0) - 67
+            else 0
+        end
+    ) as kanon_shortfall_2,
     max(100 * cast(kanon_largest_2 as double) / nullif(kanon_total, 0)) as kanon_achieved_2,
     sum(kanon_violates_3) as kanon_violating_cells_3,
     sum(kanon_violates_3 * kanon_is_margin) as kanon_violating_margin_cells_3,
+    sum(
+        case
+            when kanon_violates_3 = 1
+            then cast(1000 as double) / nullif(100, 0)
+                - 100 * cast(kanon_total - kanon_largest_2 as double) / nullif(kanon_largest_1, 0)
+            else 0
+        end
+    ) as kanon_shortfall_3,
     min(100 * cast(kanon_total - kanon_largest_2 as double) / nullif(kanon_largest_1, 0)) as kanon_achieved_3,
     max(100 * cast(kanon_largest_1 as double) / nullif(kanon_total, 0)) as kanon_achieved_4,
     sum(case when kanon_grouping = 0 then 1 else 0 end) as kanon_cells_0,

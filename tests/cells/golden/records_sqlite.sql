@@ -59,7 +59,7 @@ select
             else 0
         end
     ) as kanon_not_finite,
-    sum(
+    max(
         case
             when case
                 when typeof("turnover") in ('integer', 'real')
@@ -74,55 +74,42 @@ select
                 then cast("turnover" as real)
             end is null
             then 0
-            when abs(
+            when lower(
                 case
-                    when typeof("turnover") in ('integer', 'real')
-                    or (
-                        not trim("turnover") glob '*[^0-9.+-]*'
-                        and trim("turnover") glob '*[0-9]'
-                        and trim("turnover") glob '[-+0-9.]*'
-                        and not trim("turnover") glob '?*[-+]*'
-                        and not trim("turnover") glob '*.*.*'
-                    )
-                    or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                    then cast("turnover" as real)
+                    when typeof("turnover") = 'real'
+                    then printf('%!.17g', "turnover")
+                    else cast("turnover" as text)
                 end
-            ) < 9e15
-            then case
-                when case
-                    when typeof("turnover") in ('integer', 'real')
-                    or (
-                        not trim("turnover") glob '*[^0-9.+-]*'
-                        and trim("turnover") glob '*[0-9]'
-                        and trim("turnover") glob '[-+0-9.]*'
-                        and not trim("turnover") glob '?*[-+]*'
-                        and not trim("turnover") glob '*.*.*'
-                    )
-                    or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                    then cast("turnover" as real)
-                end = floor(
-                    case
-                        when typeof("turnover") in ('integer', 'real')
-                        or (
-                            not trim("turnover") glob '*[^0-9.+-]*'
-                            and trim("turnover") glob '*[0-9]'
-                            and trim("turnover") glob '[-+0-9.]*'
-                            and not trim("turnover") glob '?*[-+]*'
-                            and not trim("turnover") glob '*.*.*'
-                        )
-                        or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                        then cast("turnover" as real)
-                    end
-                )
-                then 0
-                else 1
-            end
-            else 1
+            ) glob '*e-*'
+            then 99
+            when instr(
+                case
+                    when typeof("turnover") = 'real'
+                    then printf('%!.17g', "turnover")
+                    else cast("turnover" as text)
+                end,
+                '.'
+            ) = 0
+            then 0
+            else length(
+                case
+                    when typeof("turnover") = 'real'
+                    then printf('%!.17g', "turnover")
+                    else cast("turnover" as text)
+                end
+            ) - instr(
+                case
+                    when typeof("turnover") = 'real'
+                    then printf('%!.17g', "turnover")
+                    else cast("turnover" as text)
+                end,
+                '.'
+            )
         end
-    ) as kanon_not_whole,
-    sum(
-        case
-            when case
+    ) as kanon_decimals,
+    max(
+        abs(
+            case
                 when typeof("turnover") in ('integer', 'real')
                 or (
                     not trim("turnover") glob '*[^0-9.+-]*'
@@ -133,52 +120,9 @@ select
                 )
                 or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
                 then cast("turnover" as real)
-            end is null
-            then 0
-            when abs(
-                case
-                    when typeof("turnover") in ('integer', 'real')
-                    or (
-                        not trim("turnover") glob '*[^0-9.+-]*'
-                        and trim("turnover") glob '*[0-9]'
-                        and trim("turnover") glob '[-+0-9.]*'
-                        and not trim("turnover") glob '?*[-+]*'
-                        and not trim("turnover") glob '*.*.*'
-                    )
-                    or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                    then cast("turnover" as real)
-                end
-            ) < 1e9
-            then case
-                when cast(cast(case
-                    when typeof("turnover") in ('integer', 'real')
-                    or (
-                        not trim("turnover") glob '*[^0-9.+-]*'
-                        and trim("turnover") glob '*[0-9]'
-                        and trim("turnover") glob '[-+0-9.]*'
-                        and not trim("turnover") glob '?*[-+]*'
-                        and not trim("turnover") glob '*.*.*'
-                    )
-                    or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                    then cast("turnover" as real)
-                end as real) as real) = case
-                    when typeof("turnover") in ('integer', 'real')
-                    or (
-                        not trim("turnover") glob '*[^0-9.+-]*'
-                        and trim("turnover") glob '*[0-9]'
-                        and trim("turnover") glob '[-+0-9.]*'
-                        and not trim("turnover") glob '?*[-+]*'
-                        and not trim("turnover") glob '*.*.*'
-                    )
-                    or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                    then cast("turnover" as real)
-                end
-                then 0
-                else 1
             end
-            else 1
-        end
-    ) as kanon_not_decimal,
+        )
+    ) as kanon_largest,
     sum(
         abs(
             case
@@ -220,7 +164,7 @@ figures as (
         "region",
         "sector",
         abs(
-            cast(case
+            case
                 when typeof("turnover") in ('integer', 'real')
                 or (
                     not trim("turnover") glob '*[^0-9.+-]*'
@@ -230,11 +174,11 @@ figures as (
                     and not trim("turnover") glob '*.*.*'
                 )
                 or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                then cast("turnover" as real)
-            end as real)
+                then cast(round("turnover" * 1e6) as integer)
+            end
         ) as kanon_size,
         abs(
-            cast(case
+            case
                 when typeof("turnover") in ('integer', 'real')
                 or (
                     not trim("turnover") glob '*[^0-9.+-]*'
@@ -244,11 +188,11 @@ figures as (
                     and not trim("turnover") glob '*.*.*'
                 )
                 or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                then cast("turnover" as real)
-            end as real)
+                then cast(round("turnover" * 1e6) as integer)
+            end
         ) as kanon_weighted,
         case
-            when cast(case
+            when case
                 when typeof("turnover") in ('integer', 'real')
                 or (
                     not trim("turnover") glob '*[^0-9.+-]*'
@@ -258,8 +202,8 @@ figures as (
                     and not trim("turnover") glob '*.*.*'
                 )
                 or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                then cast("turnover" as real)
-            end as real) < 0
+                then cast(round("turnover" * 1e6) as integer)
+            end < 0
             then 1
         end as kanon_negative
     from "ledger"
@@ -452,11 +396,27 @@ select
     min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
     sum(kanon_violates_1) as kanon_violating_cells_1,
     sum(kanon_violates_1 * kanon_is_margin) as kanon_violating_margin_cells_1,
+    sum(case when kanon_violates_1 = 1 then 10 - kanon_contributors else 0 end) as kanon_shortfall_1,
     sum(kanon_violates_2) as kanon_violating_cells_2,
     sum(kanon_violates_2 * kanon_is_margin) as kanon_violating_margin_cells_2,
+    sum(
+        case
+            when kanon_violates_2 = 1
+            then cast(100 * cast(kanon_largest_2 as real) as real) / nullif(kanon_total, 0) - 67
+            else 0
+        end
+    ) as kanon_shortfall_2,
     max(cast(100 * cast(kanon_largest_2 as real) as real) / nullif(kanon_total, 0)) as kanon_achieved_2,
     sum(kanon_violates_3) as kanon_violating_cells_3,
     sum(kanon_violates_3 * kanon_is_margin) as kanon_violating_margin_cells_3,
+    sum(
+        case
+            when kanon_violates_3 = 1
+            then cast(1000 as real) / nullif(100, 0)
+                - cast(100 * cast(kanon_total - kanon_largest_2 as real) as real) / nullif(kanon_largest_1, 0)
+            else 0
+        end
+    ) as kanon_shortfall_3,
     min(
         cast(100 * cast(kanon_total - kanon_largest_2 as real) as real) / nullif(kanon_largest_1, 0)
     ) as kanon_achieved_3,

@@ -177,6 +177,7 @@ counted_2 as (
     select
         toInt64(count(*)) as kanon_combinations,
         sum(toInt64(case when kanon_crowd < 2 then 1 else 0 end)) as kanon_violating,
+        sum(case when kanon_crowd < 2 then 2 - kanon_crowd else 0 end) as kanon_shortfall,
         min(kanon_crowd) as kanon_least
     from crowds_2
 ),
@@ -188,6 +189,9 @@ sizes as (
         cast(
             sum(toInt64(case when kanon_holders_1 < 2 then 1 else 0 end)) as Nullable(Float64)
         ) as kanon_violating,
+        cast(
+            sum(case when kanon_holders_1 < 2 then 2 - kanon_holders_1 else 0 end) as Nullable(Float64)
+        ) as kanon_shortfall,
         min(kanon_holders_1) as kanon_least
     from slots
     union all
@@ -195,6 +199,7 @@ sizes as (
         toInt64(2) as kanon_size,
         counted_2.kanon_combinations + alone.kanon_combinations_2 as kanon_combinations,
         coalesce(counted_2.kanon_violating, 0) + alone.kanon_combinations_2 as kanon_violating,
+        coalesce(counted_2.kanon_shortfall, 0) + 1 * alone.kanon_combinations_2 as kanon_shortfall,
         case when alone.kanon_combinations_2 > 0 then 1 else counted_2.kanon_least end as kanon_least
     from counted_2
     cross join alone
@@ -204,6 +209,7 @@ select
     kanon_size,
     kanon_combinations,
     kanon_violating,
+    kanon_shortfall,
     kanon_violating_people,
     kanon_least
 from sizes

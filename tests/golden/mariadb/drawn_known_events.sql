@@ -327,34 +327,13 @@ known_slots as (
                 when 4
                 then slots.kanon_holders_4
             end, case when slots.kanon_event is null then 1 else 0 end, slots.kanon_event
-        ) as kanon_rank
+        ) as kanon_rank,
+        count(*) over (partition by numbered_people.kanon_person) as kanon_known
     from known
     inner join slots
         on slots.`zip` <=> known.`zip` and slots.`diagnosis` <=> known.`diagnosis`
     inner join numbered_people
         on numbered_people.kanon_entity = known.kanon_entity
-),
-
--- One row for each person attacked; with fewer slots than m, the rarest one again.
-knowns as (
-    select
-        kanon_person as kanon_target,
-        max(case when kanon_rank = 1 then kanon_slot end) as kanon_known_1,
-        coalesce(
-            max(case when kanon_rank = 2 then kanon_slot end),
-            max(case when kanon_rank = 1 then kanon_slot end)
-        ) as kanon_known_2,
-        coalesce(
-            max(case when kanon_rank = 3 then kanon_slot end),
-            max(case when kanon_rank = 1 then kanon_slot end)
-        ) as kanon_known_3,
-        coalesce(
-            max(case when kanon_rank = 4 then kanon_slot end),
-            max(case when kanon_rank = 1 then kanon_slot end)
-        ) as kanon_known_4
-    from known_slots
-    group by
-        kanon_person
 ),
 
 slots_in_all as (
@@ -365,13 +344,13 @@ slots_in_all as (
 
 -- Who holds a slot, with one number for both.
 holders as (
-    select
+    select distinct
         kanon_event * 4 + 0 as kanon_slot,
         kanon_person * slots_in_all.kanon_slots + kanon_event * 4 + 0 as kanon_held
     from coded
     cross join slots_in_all
     union all
-    select
+    select distinct
         kanon_event * 4 + 1 as kanon_slot,
         kanon_person * slots_in_all.kanon_slots + kanon_event * 4 + 1 as kanon_held
     from coded
@@ -379,7 +358,7 @@ holders as (
     where
         coded.kanon_times >= 2
     union all
-    select
+    select distinct
         kanon_event * 4 + 2 as kanon_slot,
         kanon_person * slots_in_all.kanon_slots + kanon_event * 4 + 2 as kanon_held
     from coded
@@ -387,7 +366,7 @@ holders as (
     where
         coded.kanon_times >= 3
     union all
-    select
+    select distinct
         kanon_event * 4 + 3 as kanon_slot,
         kanon_person * slots_in_all.kanon_slots + kanon_event * 4 + 3 as kanon_held
     from coded
@@ -397,55 +376,40 @@ holders as (
 ),
 
 -- The holders of the rarest known slot.
-crowd_1 as (
-    select
-        knowns.kanon_target,
-        holders.kanon_held - holders.kanon_slot as kanon_base,
-        knowns.kanon_known_2,
-        knowns.kanon_known_3,
-        knowns.kanon_known_4
-    from knowns
+candidates as (
+    select distinct
+        known_slots.kanon_person as kanon_target,
+        known_slots.kanon_known,
+        holders.kanon_held - holders.kanon_slot as kanon_base
+    from known_slots
     inner join holders
-        on holders.kanon_slot = knowns.kanon_known_1
+        on holders.kanon_slot = known_slots.kanon_slot
+    where
+        known_slots.kanon_rank = 1
 ),
 
--- Those who hold the next one too.
-crowd_2 as (
+-- Those who hold all known slots.
+holders_of_all as (
     select
-        crowd_1.kanon_target,
-        crowd_1.kanon_base,
-        crowd_1.kanon_known_3,
-        crowd_1.kanon_known_4
-    from crowd_1
+        candidates.kanon_target
+    from candidates
+    inner join known_slots
+        on known_slots.kanon_person = candidates.kanon_target
     inner join holders
-        on holders.kanon_held = crowd_1.kanon_base + crowd_1.kanon_known_2
-),
-
--- Those who hold the next one too.
-crowd_3 as (
-    select
-        crowd_2.kanon_target,
-        crowd_2.kanon_base,
-        crowd_2.kanon_known_4
-    from crowd_2
-    inner join holders
-        on holders.kanon_held = crowd_2.kanon_base + crowd_2.kanon_known_3
-),
-
--- Those who hold the next one too.
-crowd_4 as (
-    select
-        crowd_3.kanon_target
-    from crowd_3
-    inner join holders
-        on holders.kanon_held = crowd_3.kanon_base + crowd_3.kanon_known_4
+        on holders.kanon_held = candidates.kanon_base + known_slots.kanon_slot
+    group by
+        candidates.kanon_target,
+        candidates.kanon_base,
+        candidates.kanon_known
+    having
+        count(*) = candidates.kanon_known
 ),
 
 crowds as (
     select
         kanon_target,
         count(*) as kanon_crowd
-    from crowd_4
+    from holders_of_all
     group by
         kanon_target
 )

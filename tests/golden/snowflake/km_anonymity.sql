@@ -174,6 +174,7 @@ counted_2 as (
     select
         count(*) as kanon_combinations,
         sum(case when kanon_crowd < 2 then 1 else 0 end) as kanon_violating,
+        sum(case when kanon_crowd < 2 then 2 - kanon_crowd else 0 end) as kanon_shortfall,
         min(kanon_crowd) as kanon_least
     from crowds_2
 ),
@@ -183,6 +184,9 @@ sizes as (
         1 as kanon_size,
         cast(count(*) as double) as kanon_combinations,
         cast(sum(case when kanon_holders_1 < 2 then 1 else 0 end) as double) as kanon_violating,
+        cast(
+            sum(case when kanon_holders_1 < 2 then 2 - kanon_holders_1 else 0 end) as double
+        ) as kanon_shortfall,
         min(kanon_holders_1) as kanon_least
     from slots
     union all
@@ -190,6 +194,7 @@ sizes as (
         2 as kanon_size,
         counted_2.kanon_combinations + alone.kanon_combinations_2 as kanon_combinations,
         coalesce(counted_2.kanon_violating, 0) + alone.kanon_combinations_2 as kanon_violating,
+        coalesce(counted_2.kanon_shortfall, 0) + 1 * alone.kanon_combinations_2 as kanon_shortfall,
         case when alone.kanon_combinations_2 > 0 then 1 else counted_2.kanon_least end as kanon_least
     from counted_2
     cross join alone
@@ -199,6 +204,7 @@ select
     kanon_size,
     kanon_combinations,
     kanon_violating,
+    kanon_shortfall,
     kanon_violating_people,
     kanon_least
 from sizes

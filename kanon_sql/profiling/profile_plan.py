@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 from kanon_sql.errors import SpecError, described_value, option
 from kanon_sql.plan.audit_plan import smallest_classes
+from kanon_sql.plan.named_columns import sensitive_of
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
-from kanon_sql.plan.resolve import column_named, refuse_uncomparable, sensitive_of
+from kanon_sql.plan.resolve import column_named, refuse_uncomparable
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.plan.steps import counted, name_list, records, step, with_entity
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
@@ -281,10 +282,7 @@ def _further_columns(
 
 def _named(name: str, bound: ResolvedQuestion, free: set[str]) -> str:
     """The column of this name, if it may be known in addition to the quasi-identifiers."""
-    try:
-        column = find(name, bound.table).name
-    except SpecError as error:
-        raise SpecError(f"attacker_knows: {error.marked}") from None
+    column = find(name, bound.table).name
     if column in free:
         return column
     if column in [column.name for column in bound.quasi_identifiers]:

@@ -1,0 +1,3 @@
+select 'F' as "raw ""value""", 'woman' as "user"
+union all
+select 'M', 'man'
