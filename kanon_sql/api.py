@@ -500,9 +500,11 @@ def from_json(
     """
     match stored := result_of(source):
         case StoredProfile():
-            return ProfileResult(stored.tables, stored.kanon_sql)
+            return ProfileResult(stored.tables, stored.kanon_sql, sealed=stored.sealed)
         case StoredTradeoff():
-            return TradeoffResult(stored.tradeoff, stored.kanon_sql, asked=stored.asked)
+            return TradeoffResult(
+                stored.tradeoff, stored.kanon_sql, asked=stored.asked, sealed=stored.sealed
+            )
         case ReleaseFindings():
             return AnonymizationResult(
                 stored.tables,
@@ -515,4 +517,4 @@ def from_json(
 
 def _command_and_files(stored: Any) -> dict[str, Any]:
     """The fields of a result besides its tables."""
-    return {name: getattr(stored, name) for name in ("audited", "asked", "files", "spec")}
+    return {name: getattr(stored, name) for name in ("audited", "asked", "files", "spec", "sealed")}

@@ -37,6 +37,7 @@ from kanon_sql.results.diff import (
     table_diff,
     table_key,
 )
+from kanon_sql.results.seal import sealed
 from kanon_sql.results.stored import BASELINE_VERSION, read_baseline
 from kanon_sql.results.table import (
     AuditFindings,
@@ -57,11 +58,14 @@ class Baseline:
     """The audited tables with their gating checks, when the baseline was written."""
 
     tables: tuple[TableResult, ...]
+    sealed: bool = True
+    """Whether it has a seal, or is not stored."""
 
     @classmethod
     def read(cls, path: Path) -> Baseline:
         """Read a baseline. Raises `InputError` for any other file."""
-        baseline = cls(read_baseline(path))
+        stored = read_baseline(path)
+        baseline = cls(stored.tables, stored.sealed)
         baseline._refuse_duplicates(f"{path}: ")
         return baseline
 
@@ -89,7 +93,7 @@ class Baseline:
         """The tables as in a result, marked as a baseline."""
         result = AuditFindings(self.tables, VERSION).to_dict()
         document = {"kanon_sql": VERSION, "format": FORMAT, "baseline": BASELINE_VERSION, **result}
-        return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        return json.dumps(sealed(document), indent=2, ensure_ascii=False, allow_nan=False)
 
     def applied_to(self, result: Findings, by: By = "share") -> Findings:
         """The result with violations accepted as far as the baseline allows.
@@ -104,13 +108,13 @@ class Baseline:
             for table in result.tables
             for key in [table_key(table)]
         ]
-        missing = self._missing(result.tables)
-        if tables and missing:
+        notes = [note for note in (self._missing(result.tables), self._without_seal()) if note]
+        if tables and notes:
             reported = next(
                 (n for n, table in enumerate(tables) if table.status not in _UNANSWERED), 0
             )
             tables[reported] = replace(
-                tables[reported], warnings=(*tables[reported].warnings, missing)
+                tables[reported], warnings=(*tables[reported].warnings, *notes)
             )
         return replace(result, tables=tuple(tables))
 
@@ -182,6 +186,15 @@ class Baseline:
         return (
             f"the baseline has checks of {', '.join(dict.fromkeys(missing))} too, which this audit "
             "does not ask. kanon-sql baseline writes it again, if they are not needed any more."
+        )
+
+    def _without_seal(self) -> str:
+        """A warning that an edit of the baseline is not noticed; "" with a seal."""
+        if self.sealed:
+            return ""
+        return (
+            "the baseline has no seal, so an edited figure is not noticed. kanon-sql baseline "
+            "writes it again."
         )
 
     def _refuse_duplicates(self, where: str) -> None:
