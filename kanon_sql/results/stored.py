@@ -201,8 +201,7 @@ def result_document(path: Path | str, hint: str, value: Any) -> JsonValue:
 
 
 def read_format(document: JsonValue) -> JsonValue:
-    """The same value. Raises `InputError` for a format later than this version reads, and for a
-    value that was changed since it was sealed."""
+    """The same value. Raises `InputError` for a format later than this version reads."""
     version = document.part("format").read(int) if "format" in document.value else 0
     if version > FORMAT:
         formats = [str(version) for version in range(FORMAT + 1)]
@@ -211,12 +210,17 @@ def read_format(document: JsonValue) -> JsonValue:
             f"{document.path} was written in format {version}, and this is kanon-sql {VERSION}, "
             f"which reads {reads}. Install a later one, or write the result again."
         )
+    return document
+
+
+def _has_seal(document: JsonValue) -> bool:
+    """Whether a document that was read is sealed. Raises `InputError` for a broken seal."""
     if is_broken(document.value):
         raise InputError(
             f"{document.path}: the seal contradicts the result. Was the file edited? Take it as "
             f"kanon-sql wrote it. {document.hint}"
         )
-    return document
+    return SEAL in document.value
 
 
 def parsed(path: Path, hint: str) -> Any:
@@ -412,7 +416,7 @@ def read_profile(path: Path) -> StoredProfile:
 
 
 def _profile(document: JsonValue) -> StoredProfile:
-    return replace(document.read(StoredProfile), sealed=SEAL in document.value)
+    return replace(document.read(StoredProfile), sealed=_has_seal(document))
 
 
 def _are_profiles(document: JsonValue) -> list[bool]:
@@ -439,7 +443,7 @@ def _tradeoff(path: Path | str, value: Any) -> StoredTradeoff:
     document = read_format(JsonValue(path, _TRADEOFF_HINT, "", value))
     stored = document.read(StoredTradeoff)
     _refuse_undated(document.part("tradeoff"))
-    return replace(stored, sealed=SEAL in document.value)
+    return replace(stored, sealed=_has_seal(document))
 
 
 def _name_and_value(source: Any) -> tuple[Path | str, Any]:
@@ -519,7 +523,7 @@ def _audit(document: JsonValue) -> AuditFindings:
         for stored, table in zip(stored_tables, read.tables, strict=True)
     )
     metadata = {key: getattr(read, key) for key in _METADATA}
-    return AuditFindings(tables, read.kanon_sql, **metadata, sealed=SEAL in document.value)
+    return AuditFindings(tables, read.kanon_sql, **metadata, sealed=_has_seal(document))
 
 
 @dataclass(frozen=True)

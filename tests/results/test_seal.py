@@ -123,8 +123,9 @@ REWRITTEN: dict[str, Callable[[dict[str, Any]], str]] = {
     ),
 }
 NUMBERS = [0.0, -0.0, 1.0, 1e-07, 1.5e-07, -2.5e-300, 1e22, 1e300, 0.1, 1 / 3, 5e-324, 2**53 + 1]
-HARD = sealed({"kanon_sql": "0", "numbers": NUMBERS, "texts": ["Infinity", "é🙂\x7f\u2028", "no",
-    "2026-11-28", "1_000", "0x1", "~", " a\n b\t"], "keys": {"on": 1, "1": 2, "ä": None}})  # fmt: skip
+TEXTS = ["Infinity", "é🙂\x7f\u2028", "no", "2026-11-28", "1_000", "0x1", "~", " a\n b\t"]
+KEYS = {"on": 1, "1": 2, "ä": None}
+HARD = sealed({"kanon_sql": "0", "numbers": NUMBERS, "texts": TEXTS, "keys": KEYS})
 
 
 @pytest.mark.parametrize("rewritten", REWRITTEN.values(), ids=REWRITTEN)
