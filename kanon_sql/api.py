@@ -491,7 +491,8 @@ def from_json(
     `source` is a path, the JSON text, or the parsed mapping. Returns the class that was saved: an
     `AuditResult`, an `AnonymizationResult` without its records, a `ProfileResult` or a
     `TradeoffResult`. Comparisons are not loaded: load the two results and call `diff`. Raises
-    `InputError` for anything else, with the location of the fault and without its value.
+    `InputError` for anything else, with the location of the fault and without its value, and for
+    a result that was edited after it was written, which breaks its seal.
 
     >>> import pyarrow
     >>> result = audit(pyarrow.table({"zip": ["02138", "02138"]}), ["zip"], k=2)

@@ -59,7 +59,7 @@ class Baseline:
 
     tables: tuple[TableResult, ...]
     sealed: bool = True
-    """Whether it has a seal, or is not stored."""
+    """Whether it has a seal, or of what was not stored, gets one."""
 
     @classmethod
     def read(cls, path: Path) -> Baseline:
@@ -75,7 +75,8 @@ class Baseline:
 
         Raises `SpecError` if there is nothing to accept: no data, a failed engine, no requirement.
         """
-        tables = tuple(_as_accepted(table) for result in results for table in result.tables)
+        accepted = [*results]
+        tables = tuple(_as_accepted(table) for result in accepted for table in result.tables)
         checks = [check for table in tables for check in table.checks]
         is_open = all(check.holds is None for check in checks)
         if is_open and any(check.undecided for check in checks):
@@ -85,15 +86,16 @@ class Baseline:
                 "no check has a threshold, so there is nothing to accept. Give one, as in "
                 f"{option('k', 5)}, or checks in a spec."
             )
-        baseline = cls(tables)
+        baseline = cls(tables, all(result.sealed for result in accepted))
         baseline._refuse_duplicates("")
         return baseline
 
     def to_json(self) -> str:
         """The tables as in a result, marked as a baseline."""
-        result = AuditFindings(self.tables, VERSION).to_dict()
+        result = AuditFindings(self.tables, VERSION, sealed=False).to_dict()
         document = {"kanon_sql": VERSION, "format": FORMAT, "baseline": BASELINE_VERSION, **result}
-        return json.dumps(sealed(document), indent=2, ensure_ascii=False, allow_nan=False)
+        written = sealed(document) if self.sealed else document
+        return json.dumps(written, indent=2, ensure_ascii=False, allow_nan=False)
 
     def applied_to(self, result: Findings, by: By = "share") -> Findings:
         """The result with violations accepted as far as the baseline allows.
@@ -194,7 +196,7 @@ class Baseline:
             return ""
         return (
             "the baseline has no seal, so an edited figure is not noticed. kanon-sql baseline "
-            "writes it again."
+            "writes it again, of the table or of a sealed result."
         )
 
     def _refuse_duplicates(self, where: str) -> None:

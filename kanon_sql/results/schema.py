@@ -218,8 +218,8 @@ def _document(
             "type": "string",
             "pattern": "^[0-9a-f]{64}$",
             "description": "SHA-256 of the canonical JSON without this key: sorted keys, no "
-            "whitespace, and whole numbers without a point. Absent in old files, and in a "
-            "comparison, which is not read again. It is no signature.",
+            "whitespace, ASCII alone, whole numbers without a point. Absent in old files, and in "
+            "a comparison, which is not read again. It is no signature.",
         },
     }
     return {

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
 SEAL = "seal"
 """The key of the seal, at the top of a result."""
-_EXPONENT = re.compile(r"-?[0-9]+[eE][-+]?[0-9]+")
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,7 +34,7 @@ def is_broken(document: Mapping[str, Any]) -> bool:
 
 def _seal_of(document: Mapping[str, Any]) -> str:
     content = {name: value for name, value in document.items() if name != SEAL}
-    return hashlib.sha256(canonical(_with_numbers(content)).encode()).hexdigest()
+    return hashlib.sha256(canonical(content).encode()).hexdigest()
 
 
 def canonical(value: Any) -> str:
@@ -57,16 +55,4 @@ def _with_integers(value: Any) -> Any:
             return {key: _with_integers(item) for key, item in value.items()}
         case list():
             return [_with_integers(item) for item in value]
-    return value
-
-
-def _with_numbers(value: Any) -> Any:
-    """The value with numbers for texts as "1e-07", which YAML 1.1 makes of this number."""
-    match value:
-        case str() if _EXPONENT.fullmatch(value):
-            return float(value)
-        case Mapping():
-            return {key: _with_numbers(item) for key, item in value.items()}
-        case list():
-            return [_with_numbers(item) for item in value]
     return value

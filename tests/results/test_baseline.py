@@ -386,7 +386,7 @@ def test_a_baseline_without_sizes_compares_counts_and_says_so():
     )
     no_seal = (
         "the baseline has no seal, so an edited figure is not noticed. kanon-sql baseline writes "
-        "it again."
+        "it again, of the table or of a sealed result."
     )
     assert (same.status, same.warnings) == ("accepted", (*VIOLATED.warnings, not_compared, no_seal))
     assert (more.status, more.warnings[len(VIOLATED.warnings) :]) == (

@@ -85,6 +85,13 @@ def test_an_edit_of_any_part_breaks_the_seal(name: str) -> None:
         assert is_broken({other: value for other, value in document.items() if other != key})
 
 
+@pytest.mark.parametrize(
+    ("value", "other"), [("1e2", "10e1"), ("1e2", 100), (1, True), (1, "1"), (0, None), ([], {})]
+)
+def test_values_that_look_alike_have_other_seals(value: Any, other: Any) -> None:
+    assert is_broken(sealed({"name": value}) | {"name": other})
+
+
 def through_yaml(document: dict[str, Any]) -> Any:
     return yaml.safe_load(yaml.safe_dump(document))
 
@@ -113,7 +120,6 @@ REWRITTEN: dict[str, Callable[[dict[str, Any]], str]] = {
     "sorted": lambda document: json.dumps(document, sort_keys=True, indent=1),
     "reversed": lambda document: json.dumps(reversed_keys(document), ensure_ascii=False),
     "through YAML": lambda document: json.dumps(through_yaml(document)),
-    "read as YAML": lambda document: json.dumps(yaml.safe_load(json.dumps(document))),
     "by JavaScript": lambda document: json.dumps(as_javascript(document)),
     "numbers as others write them": lambda document: re.sub(
         r"(?<=[\[ ])(-?[0-9.]+)e-0?(\d+)(?=[],}])", r"\1E-\2", json.dumps(document)
@@ -270,6 +276,17 @@ def test_diff_and_a_baseline_say_that_there_is_no_seal() -> None:
     assert told.count("no seal") == 1
     told = " ".join(run("audit", *ASKED, "--baseline", "no_accepted.json").stdout.split())
     assert "the baseline has no seal, so an edited figure is not noticed." in told
+
+
+def test_a_baseline_of_a_result_without_a_seal_has_none() -> None:
+    """Else an edited result would be accepted without a word."""
+    document = made()
+    del document["seal"]
+    Path("no_good.json").write_text(json.dumps(document), encoding="utf-8")
+    run("baseline", "no_good.json", "--output", "of_it.json")
+    assert "seal" not in json.loads(Path("of_it.json").read_text(encoding="utf-8"))
+    told = " ".join(run("audit", *ASKED, "--baseline", "of_it.json").stdout.split())
+    assert "the baseline has no seal" in told
 
 
 def test_what_was_read_without_a_seal_gets_none() -> None:
