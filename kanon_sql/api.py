@@ -491,7 +491,8 @@ def from_json(
     `source` is a path, the JSON text, or the parsed mapping. Returns the class that was saved: an
     `AuditResult`, an `AnonymizationResult` without its records, a `ProfileResult` or a
     `TradeoffResult`. Comparisons are not loaded: load the two results and call `diff`. Raises
-    `InputError` for anything else, with the location of the fault and without its value.
+    `InputError` for anything else, with the location of the fault and without its value, and for
+    a result that was edited after it was written, which breaks its seal.
 
     >>> import pyarrow
     >>> result = audit(pyarrow.table({"zip": ["02138", "02138"]}), ["zip"], k=2)
@@ -500,9 +501,11 @@ def from_json(
     """
     match stored := result_of(source):
         case StoredProfile():
-            return ProfileResult(stored.tables, stored.kanon_sql)
+            return ProfileResult(stored.tables, stored.kanon_sql, sealed=stored.sealed)
         case StoredTradeoff():
-            return TradeoffResult(stored.tradeoff, stored.kanon_sql, asked=stored.asked)
+            return TradeoffResult(
+                stored.tradeoff, stored.kanon_sql, asked=stored.asked, sealed=stored.sealed
+            )
         case ReleaseFindings():
             return AnonymizationResult(
                 stored.tables,
@@ -515,4 +518,4 @@ def from_json(
 
 def _command_and_files(stored: Any) -> dict[str, Any]:
     """The fields of a result besides its tables."""
-    return {name: getattr(stored, name) for name in ("audited", "asked", "files", "spec")}
+    return {name: getattr(stored, name) for name in ("audited", "asked", "files", "spec", "sealed")}

@@ -60,6 +60,7 @@ class TradeoffResult(Tabular, Displayed, Written):
     version: str = field(metadata=UNWRITTEN)
     asked: str | None = field(default=None, kw_only=True, compare=False, metadata=IF_SET)
     """The command that wrote it to a file; None if none did."""
+    sealed: bool = field(default=True, kw_only=True, compare=False, metadata=UNWRITTEN)
 
     @property
     def status(self) -> Status:

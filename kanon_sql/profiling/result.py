@@ -23,6 +23,7 @@ class ProfileResult(Tabular, Displayed, Written):
 
     tables: tuple[TableProfile, ...]
     version: str = field(metadata=UNWRITTEN)
+    sealed: bool = field(default=True, kw_only=True, compare=False, metadata=UNWRITTEN)
 
     @property
     def status(self) -> Status:

@@ -9,7 +9,7 @@ from kanon_sql.errors import InputError
 from kanon_sql.report.document import Block, Change, Changes, Heading, Prose, Verdicts
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict
-from kanon_sql.report.words.numbers import NONE, figure_name, percent, printable
+from kanon_sql.report.words.numbers import NONE, figure_name, percent, printable, sentence
 from kanon_sql.results.compared import Figure
 from kanon_sql.results.confidential import check_for_outsiders
 from kanon_sql.results.diff import (
@@ -29,6 +29,8 @@ _ALWAYS_SHOWN = ("records", "classes", "k", "cells")
 def page(diff: Diff) -> Iterator[Block]:
     """The changes of each table, and the overall outcome."""
     yield Heading([f"{printable(diff.old)} → {printable(diff.new)}"], "page")
+    for name in diff.unsealed:
+        yield Prose([f"{printable(name)}: {sentence('no_seal')}"])
     for table in diff.tables:
         yield from _section(table)
     if diff.made:

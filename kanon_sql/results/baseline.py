@@ -37,6 +37,7 @@ from kanon_sql.results.diff import (
     table_diff,
     table_key,
 )
+from kanon_sql.results.seal import sealed
 from kanon_sql.results.stored import BASELINE_VERSION, read_baseline
 from kanon_sql.results.table import (
     AuditFindings,
@@ -57,11 +58,14 @@ class Baseline:
     """The audited tables with their gating checks, when the baseline was written."""
 
     tables: tuple[TableResult, ...]
+    sealed: bool = True
+    """Whether it has a seal, or of what was not stored, gets one."""
 
     @classmethod
     def read(cls, path: Path) -> Baseline:
         """Read a baseline. Raises `InputError` for any other file."""
-        baseline = cls(read_baseline(path))
+        stored = read_baseline(path)
+        baseline = cls(stored.tables, stored.sealed)
         baseline._refuse_duplicates(f"{path}: ")
         return baseline
 
@@ -71,7 +75,8 @@ class Baseline:
 
         Raises `SpecError` if there is nothing to accept: no data, a failed engine, no requirement.
         """
-        tables = tuple(_as_accepted(table) for result in results for table in result.tables)
+        accepted = [*results]
+        tables = tuple(_as_accepted(table) for result in accepted for table in result.tables)
         checks = [check for table in tables for check in table.checks]
         is_open = all(check.holds is None for check in checks)
         if is_open and any(check.undecided for check in checks):
@@ -81,15 +86,16 @@ class Baseline:
                 "no check has a threshold, so there is nothing to accept. Give one, as in "
                 f"{option('k', 5)}, or checks in a spec."
             )
-        baseline = cls(tables)
+        baseline = cls(tables, all(result.sealed for result in accepted))
         baseline._refuse_duplicates("")
         return baseline
 
     def to_json(self) -> str:
         """The tables as in a result, marked as a baseline."""
-        result = AuditFindings(self.tables, VERSION).to_dict()
+        result = AuditFindings(self.tables, VERSION, sealed=False).to_dict()
         document = {"kanon_sql": VERSION, "format": FORMAT, "baseline": BASELINE_VERSION, **result}
-        return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        written = sealed(document) if self.sealed else document
+        return json.dumps(written, indent=2, ensure_ascii=False, allow_nan=False)
 
     def applied_to(self, result: Findings, by: By = "share") -> Findings:
         """The result with violations accepted as far as the baseline allows.
@@ -104,13 +110,13 @@ class Baseline:
             for table in result.tables
             for key in [table_key(table)]
         ]
-        missing = self._missing(result.tables)
-        if tables and missing:
+        notes = [note for note in (self._missing(result.tables), self._without_seal()) if note]
+        if tables and notes:
             reported = next(
                 (n for n, table in enumerate(tables) if table.status not in _UNANSWERED), 0
             )
             tables[reported] = replace(
-                tables[reported], warnings=(*tables[reported].warnings, missing)
+                tables[reported], warnings=(*tables[reported].warnings, *notes)
             )
         return replace(result, tables=tuple(tables))
 
@@ -182,6 +188,15 @@ class Baseline:
         return (
             f"the baseline has checks of {', '.join(dict.fromkeys(missing))} too, which this audit "
             "does not ask. kanon-sql baseline writes it again, if they are not needed any more."
+        )
+
+    def _without_seal(self) -> str:
+        """A warning that an edit of the baseline is not noticed; "" with a seal."""
+        if self.sealed:
+            return ""
+        return (
+            "the baseline has no seal, so an edited figure is not noticed. kanon-sql baseline "
+            "writes it again, of the table or of a sealed result."
         )
 
     def _refuse_duplicates(self, where: str) -> None:

@@ -18,6 +18,7 @@ from kanon_sql.results.compared import (
     figure,
     threshold_change,
 )
+from kanon_sql.results.seal import canonical
 from kanon_sql.results.table import CheckResult, ResultFile, TableResult, Tabular, plain_json
 from kanon_sql.results.version import FORMAT, VERSION
 from kanon_sql.spec.models.base import Worst
@@ -99,18 +100,7 @@ def other_questions(one: TableResult, other: TableResult) -> list[str]:
 
 def _canonical(value: Any) -> str:
     """Canonical JSON, equal only for equal values: 1 is 1.0, and neither is true."""
-    return json.dumps(_with_integers(plain_json(value)), sort_keys=True, ensure_ascii=False)
-
-
-def _with_integers(value: Any) -> Any:
-    match value:
-        case float() if value.is_integer():
-            return int(value)
-        case Mapping():
-            return {key: _with_integers(item) for key, item in value.items()}
-        case list():
-            return [_with_integers(item) for item in value]
-    return value
+    return canonical(plain_json(value))
 
 
 SEVERAL_RELEASES = (
@@ -331,6 +321,8 @@ class Diff(Tabular):
     tables: tuple[TableDiff, ...]
     made: tuple[Figure, ...] = ()
     """Differences in levels, suppression and metrics, if both results are releases."""
+    unsealed: tuple[str, ...] = ()
+    """The files without a seal, so that an edit is not noticed."""
 
     @property
     def is_worse(self) -> bool:
@@ -400,6 +392,7 @@ def diff(old: ResultFile, new: ResultFile, by: By = "share") -> Diff:
         str(new.path),
         tuple(table_diff(before, after, by) for before, after in pairs),
         tuple(_release_figures(old.anonymization, new.anonymization)),
+        tuple(str(side.path) for side in (old, new) if not side.result.sealed),
     )
 
 

@@ -24,6 +24,7 @@ from kanon_sql.results.compared import Change, ThresholdChange
 from kanon_sql.results.diff import Presence
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, Tradeoff
+from kanon_sql.results.seal import SEAL
 from kanon_sql.results.stored import BASELINE_VERSION
 from kanon_sql.results.table import (
     IF_SET,
@@ -213,6 +214,13 @@ def _document(
     written = {
         "kanon_sql": {"type": "string", "description": "The version that wrote it."},
         "format": {"const": FORMAT, "description": "The format; absent in old files."},
+        SEAL: {
+            "type": "string",
+            "pattern": "^[0-9a-f]{64}$",
+            "description": "SHA-256 of the canonical JSON without this key: sorted keys, no "
+            "whitespace, ASCII alone, whole numbers without a point. Absent in old files, and in "
+            "a comparison, which is not read again. It is no signature.",
+        },
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
@@ -21,9 +21,9 @@ from pydantic_core import ErrorDetails, SchemaValidator, core_schema
 from kanon_sql.errors import InputError, SpecError, kind_of
 from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, CellSummary
 from kanon_sql.results.confidential import CONFIDENTIAL, FEWER, LESS, MORE
-from kanon_sql.results.consistency import faults, release_faults
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, ReleaseFindings, Tradeoff
+from kanon_sql.results.seal import SEAL, is_broken
 from kanon_sql.results.table import (
     AuditFindings,
     CheckDetails,
@@ -202,9 +202,7 @@ def result_document(path: Path | str, hint: str, value: Any) -> JsonValue:
 
 def read_format(document: JsonValue) -> JsonValue:
     """The same value. Raises `InputError` for a format later than this version reads."""
-    if "format" not in document.value:
-        return document
-    version = document.part("format").read(int)
+    version = document.part("format").read(int) if "format" in document.value else 0
     if version > FORMAT:
         formats = [str(version) for version in range(FORMAT + 1)]
         reads = f"{', '.join(formats[:-1])} and {formats[-1]}"
@@ -213,6 +211,16 @@ def read_format(document: JsonValue) -> JsonValue:
             f"which reads {reads}. Install a later one, or write the result again."
         )
     return document
+
+
+def _has_seal(document: JsonValue) -> bool:
+    """Whether a document that was read is sealed. Raises `InputError` for a broken seal."""
+    if is_broken(document.value):
+        raise InputError(
+            f"{document.path}: the seal contradicts the result. Was the file edited? Take it as "
+            f"kanon-sql wrote it. {document.hint}"
+        )
+    return SEAL in document.value
 
 
 def parsed(path: Path, hint: str) -> Any:
@@ -296,7 +304,6 @@ class _StoredAudit:
     tables: tuple[TableResult, ...]
     audited: str | None = None
     asked: str | None = None
-    status: Any = None
     files: tuple[FileDigest, ...] = ()
     spec: str | None = None
 
@@ -308,6 +315,7 @@ class StoredProfile:
     kanon_sql: str
     """The version that wrote it."""
     tables: tuple[TableProfile, ...]
+    sealed: bool = True
 
 
 @dataclass(frozen=True)
@@ -319,6 +327,7 @@ class StoredTradeoff:
     tradeoff: Tradeoff
     asked: str | None = None
     """The command that wrote it."""
+    sealed: bool = True
 
 
 def result_of(
@@ -329,7 +338,7 @@ def result_of(
     if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):
         return _tradeoff(name, value)
     document = _require_result(result_document(name, _PYTHON_HINT, value))
-    return document.read(StoredProfile) if _is_profile(document) else _findings(document)
+    return _profile(document) if _is_profile(document) else _findings(document)
 
 
 def _refuse_undated(result: JsonValue) -> None:
@@ -357,8 +366,7 @@ def _findings(document: JsonValue) -> AuditFindings:
         views_without_values=release.views,
         recoded=stored.read(Recoded) if "levels_by_records" in stored.value else None,
     )
-    _refuse_contradictions(stored, release_faults(release, audit.tables[0]))
-    metadata = {key: getattr(audit, key) for key in _METADATA}
+    metadata = {key: getattr(audit, key) for key in (*_METADATA, "sealed")}
     return ReleaseFindings(audit.tables, audit.version, release, **metadata)
 
 
@@ -383,7 +391,11 @@ def read_to_sign(path: Path) -> ToSign:
     if isinstance(value, dict) and "tradeoff" in value:
         costs = _tradeoff(path, value)
         audited = AuditFindings(
-            (), costs.kanon_sql, audited=costs.tradeoff.audited, asked=costs.asked
+            (),
+            costs.kanon_sql,
+            audited=costs.tradeoff.audited,
+            asked=costs.asked,
+            sealed=costs.sealed,
         )
         return ToSign(path, text, audited, costs.tradeoff)
     document = _require_result(result_document(path, _RESULT_HINT, value))
@@ -395,12 +407,16 @@ def read_to_sign(path: Path) -> ToSign:
     return ToSign(path, text, _findings(document))
 
 
-def read_profile(path: Path) -> tuple[TableProfile, ...]:
-    """Read the tables of a profile. Raises `InputError` for anything else."""
+def read_profile(path: Path) -> StoredProfile:
+    """Read a profile. Raises `InputError` for anything else."""
     document = result_document(path, _PROFILE_HINT, parsed(path, _PROFILE_HINT))
     if not _is_profile(document):
         raise InputError(f"{path} is no profile. {_PROFILE_HINT}")
-    return document.read(StoredProfile).tables
+    return _profile(document)
+
+
+def _profile(document: JsonValue) -> StoredProfile:
+    return replace(document.read(StoredProfile), sealed=_has_seal(document))
 
 
 def _are_profiles(document: JsonValue) -> list[bool]:
@@ -415,19 +431,19 @@ def _is_profile(document: JsonValue) -> bool:
     return bool(are_profiles) and all(are_profiles)
 
 
-def read_costs(path: Path) -> Tradeoff:
+def read_costs(path: Path) -> StoredTradeoff:
     """Read the cost of each k. Raises `InputError` unless it is a trade-off result."""
     value = parsed(path, _TRADEOFF_HINT)
     if not (isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value)):
         raise InputError(f"{path} is no result of tradeoff. {_TRADEOFF_HINT}")
-    return _tradeoff(path, value).tradeoff
+    return _tradeoff(path, value)
 
 
 def _tradeoff(path: Path | str, value: Any) -> StoredTradeoff:
     document = read_format(JsonValue(path, _TRADEOFF_HINT, "", value))
     stored = document.read(StoredTradeoff)
     _refuse_undated(document.part("tradeoff"))
-    return stored
+    return replace(stored, sealed=_has_seal(document))
 
 
 def _name_and_value(source: Any) -> tuple[Path | str, Any]:
@@ -465,7 +481,7 @@ def _require_result(document: JsonValue) -> JsonValue:
     return document
 
 
-def read_baseline(path: Path) -> tuple[TableResult, ...]:
+def read_baseline(path: Path) -> AuditFindings:
     """Read the tables of a baseline. Raises `InputError` for anything else."""
     document = result_document(path, _BASELINE_HINT, parsed(path, _BASELINE_HINT))
     if "baseline" not in document.value:
@@ -480,7 +496,7 @@ def read_baseline(path: Path) -> tuple[TableResult, ...]:
             f"{BASELINE_VERSION}. Write it again with kanon-sql baseline, or install the "
             "kanon-sql that wrote it."
         )
-    return _audit(document).tables
+    return _audit(document)
 
 
 # --- the parts of a result ------------------------------------------------------------------
@@ -492,7 +508,7 @@ _DEFAULTS_OF_OLD_FILES = {"engine": "", "status": "measured", "quasi_identifiers
 
 
 def _audit(document: JsonValue) -> AuditFindings:
-    """The tables of a result, whose figures agree with each other."""
+    """The tables of a result."""
     if any(_are_profiles(document)):
         raise InputError(f"{document.path} is a profile, and an audit is needed. {document.hint}")
     read = _with_defaults_of_old_files(document).read(_StoredAudit)
@@ -506,13 +522,8 @@ def _audit(document: JsonValue) -> AuditFindings:
         else replace(table, checks=Rows(_checks(stored.part("checks"), table.checks)))
         for stored, table in zip(stored_tables, read.tables, strict=True)
     )
-    for stored, table in zip(stored_tables, tables, strict=True):
-        _refuse_contradictions(stored, faults(table, has_status="status" in stored.value))
     metadata = {key: getattr(read, key) for key in _METADATA}
-    audit = AuditFindings(tables, read.kanon_sql, **metadata)
-    if read.status not in (None, audit.status):
-        _refuse_contradictions(document, [("status", "the status of its tables")])
-    return audit
+    return AuditFindings(tables, read.kanon_sql, **metadata, sealed=_has_seal(document))
 
 
 @dataclass(frozen=True)
@@ -577,16 +588,6 @@ def _with_defaults_of_old_files(document: JsonValue) -> JsonValue:
             _DEFAULTS_OF_OLD_FILES | table if isinstance(table, dict) else table for table in tables
         ]
     return document._replace(value=document.value | {"tables": tables})
-
-
-def _refuse_contradictions(location: JsonValue, contradictions: Iterable[tuple[str, str]]) -> None:
-    """Raise for the first figure that contradicts another one."""
-    for place, other in contradictions:
-        where = f"{location.place}.{place}".lstrip(".")
-        raise InputError(
-            f"{location.path}: {where} contradicts {other}. Was the file edited? Take it as "
-            f"kanon-sql wrote it. {location.hint}"
-        )
 
 
 def _checks(stored_checks: JsonValue, checks: Sequence[CheckResult]) -> Iterator[CheckResult]:

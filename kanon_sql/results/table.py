@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, get_args
 
 from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation, plural
+from kanon_sql.results.seal import sealed
 from kanon_sql.results.version import FORMAT
 from kanon_sql.spec.models.catalogue import MODELS
 
@@ -572,9 +573,12 @@ class TableResult(JsonPart):
 
 
 class Written(JsonPart):
-    """The result of a command: its JSON begins with the version, the format and the status."""
+    """The result of a command: its JSON begins with the version, the format and the status, and
+    ends with its seal."""
 
     version: str
+    sealed: bool = True
+    """Whether its JSON has a seal: not if it was read without one."""
 
     @property
     def status(self) -> Status:
@@ -589,7 +593,7 @@ class Written(JsonPart):
         """The result as JSON-compatible values, infinity as "Infinity"."""
         head = {"kanon_sql": self.version, "format": FORMAT, "status": self.status}
         finite: dict[str, Any] = plain_json(head | super().to_dict())
-        return finite
+        return sealed(finite) if self.sealed else finite
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
@@ -609,6 +613,7 @@ class AuditFindings(Written):
     """The files that it is about, if it was written to a file."""
     spec: str | None = field(default=None, kw_only=True, compare=False, metadata=IF_SET)
     """The text of the spec file, without secrets and listed values."""
+    sealed: bool = field(default=True, kw_only=True, compare=False, metadata=UNWRITTEN)
 
     @property
     def status(self) -> Status:

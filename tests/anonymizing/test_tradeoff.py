@@ -76,7 +76,7 @@ def test_the_json_has_the_points(people: Path) -> None:
     found = json.loads(done.stdout)
 
     assert done.exit_code == 0
-    assert list(found) == ["kanon_sql", "format", "status", "tradeoff"]
+    assert list(found) == ["kanon_sql", "format", "status", "tradeoff", "seal"]
     assert found["status"] == "measured"
     assert {"metric", "max_suppressed", "algorithm", "points", "search"} <= set(found["tradeoff"])
     assert [each["k"] for each in found["tradeoff"]["points"]] == [2, 5]

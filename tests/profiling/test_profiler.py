@@ -619,7 +619,7 @@ def test_markdown_holds_the_same_figures() -> None:
 def test_the_json_is_the_contract() -> None:
     document = json.loads(seen().to_json())
 
-    assert list(document) == ["kanon_sql", "format", "status", "tables"]
+    assert list(document) == ["kanon_sql", "format", "status", "tables", "seal"]
     [table] = document["tables"]
     assert list(table) == [
         "name", "engine", "status", "warnings", "quasi_identifiers", "sensitive", "entity",

@@ -10,10 +10,10 @@ from fractions import Fraction
 
 import pyarrow
 import pytest
+from consistency import faults
 
 import kanon_sql as kanon
 from kanon_sql.auditing.result import AuditResult
-from kanon_sql.results.consistency import faults
 from kanon_sql.results.table import (
     CheckResult,
     HistogramBin,

@@ -34,6 +34,7 @@ from kanon_sql.results.compared import (
     model_of,
 )
 from kanon_sql.results.diff import By, table_diff
+from kanon_sql.results.seal import is_broken
 from kanon_sql.results.table import CheckDetails, CheckResult, InBaseline, TableResult
 from kanon_sql.spec.models.base import Model, SensitiveModel
 from kanon_sql.spec.models.catalogue import ALL_MODELS, MODELS
@@ -369,6 +370,7 @@ def test_a_share_is_told_with_its_counts(now, words):
 
 def test_a_baseline_without_sizes_compares_counts_and_says_so():
     written = json.loads(Baseline.of([audited(of_size(4_000, 647))]).to_json())
+    del written["seal"]
     for part in ("summary", "histogram", "risk"):
         del written["tables"][0][part]
     Path("baseline.json").write_text(json.dumps(written))
@@ -382,13 +384,18 @@ def test_a_baseline_without_sizes_compares_counts_and_says_so():
         "the baseline of patients.parquet lacks the numbers of uniques and the risks, so that "
         "these were not compared. kanon-sql baseline writes it again."
     )
-    assert (same.status, same.warnings) == ("accepted", (*VIOLATED.warnings, not_compared))
+    no_seal = (
+        "the baseline has no seal, so an edited figure is not noticed. kanon-sql baseline writes "
+        "it again, of the table or of a sealed result."
+    )
+    assert (same.status, same.warnings) == ("accepted", (*VIOLATED.warnings, not_compared, no_seal))
     assert (more.status, more.warnings[len(VIOLATED.warnings) :]) == (
         "violated",
         (
             not_compared,
             "the baseline of patients.parquet lacks the number of records, so that counts were "
             "compared and not shares. kanon-sql baseline writes it again.",
+            no_seal,
         ),
     )
 
@@ -735,9 +742,9 @@ def test_where_there_is_nothing_to_accept(table, message):
 def test_a_baseline_is_the_result_without_what_is_for_reading_alone():
     shown = dataclasses.replace(VIOLATED, shown={"small_classes": [{"zip": "02138"}]})
     whole = json.loads(Baseline.of([audited(shown)]).to_json())
-    assert whole.pop("baseline") == 1
+    assert (whole.pop("baseline"), is_broken(whole)) == (1, True)
     kept = dataclasses.replace(VIOLATED, warnings=(), sql={})
-    assert whole == audited(kept).to_dict()
+    assert whole | {"seal": ""} == audited(kept).to_dict() | {"seal": ""}
 
 
 # What is judged where every record violates already
@@ -915,11 +922,11 @@ def test_where_everything_violates_already_what_gets_worse_is_not_accepted(befor
 
 def test_a_baseline_of_an_earlier_version_says_what_it_lacks() -> None:
     written = json.loads(Baseline.of([counts(MILD, threshold=5)]).to_json())
-    del written["tables"][0]["checks"][0]["shortfall"]
+    del written["seal"], written["tables"][0]["checks"][0]["shortfall"]
     Path("baseline.json").write_text(json.dumps(written))
     [table] = Baseline.read(Path("baseline.json")).applied_to(counts(BAD, threshold=5)).tables
     assert table.status == "accepted"
-    assert table.warnings[-1] == (
+    assert table.warnings[-2] == (
         "the baseline of cells lacks shortfall, as an earlier version wrote it, so that this was "
         "not compared. kanon-sql baseline writes it again."
     )

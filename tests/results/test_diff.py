@@ -23,6 +23,7 @@ from kanon_sql.report.signed.inputs import file_of
 from kanon_sql.report.words.numbers import KEPT_TOGETHER
 from kanon_sql.results.compared import threshold_change
 from kanon_sql.results.diff import SEVERAL_RELEASES, Diff, diff
+from kanon_sql.results.seal import sealed
 from kanon_sql.results.stored import read_result
 from kanon_sql.results.table import CheckResult, Summary, TableResult
 from kanon_sql.spec.models.catalogue import ALL_MODELS, MODELS
@@ -529,7 +530,7 @@ def test_an_earlier_result_that_counts_no_people_is_read_and_compared():
         del check["violating_people"]
         check.pop("several_valued_classes", None)
     for name, result in (("old.json", old), ("new.json", new)):
-        Path(name).write_text(json.dumps(result), encoding="utf-8")
+        Path(name).write_text(json.dumps(sealed(result)), encoding="utf-8")
 
     earlier = read_result(Path("old.json")).result
 

@@ -23,6 +23,7 @@ from kanon_sql.errors import InputError
 from kanon_sql.results.baseline import Baseline
 from kanon_sql.results.diff import diff
 from kanon_sql.results.schema import baseline_schema, result_schema
+from kanon_sql.results.seal import sealed
 from kanon_sql.results.stored import read_costs, read_profile, result_of
 from kanon_sql.results.table import FileDigest, ResultFile
 
@@ -239,7 +240,7 @@ def test_a_key_of_a_later_release_is_passed_over() -> None:
     document["tables"][0]["checks"][0]["later"] = document["later"] = {"any": "thing"}
 
     jsonschema.validate(document, result_schema())
-    assert result_of(document).tables[0].summary == VIOLATED.summary
+    assert result_of(sealed(document)).tables[0].summary == VIOLATED.summary
 
 
 # --- formats that are read ------------------------------------------------------------------
@@ -259,7 +260,7 @@ def test_old_formats_are_read_and_later_ones_are_not(csv: str, tmp_path: Path) -
         now = read(file)
         old = {key: part for key, part in document.items() if key != "format"}
         for each in (old, document | {"format": 0}, document | {"kanon_sql": "99.0"}):
-            file.write_text(json.dumps(each))
+            file.write_text(json.dumps(sealed(each)))
             assert read(file) == now or "99.0" in repr(each)
         file.write_text(json.dumps(document | {"format": 2}))
         with pytest.raises(InputError) as caught:

@@ -8,6 +8,7 @@ from typing import Any
 import oracle
 import pyarrow
 import pytest
+from consistency import contradictions
 
 import kanon_sql as kanon
 from kanon_sql.spec.models.catalogue import model_named
@@ -73,8 +74,8 @@ def audit(
         checks=[model(check) for check in question.checks],
         **options,
     )
-    # What an audit finds is read again: no figure of it contradicts another one.
-    kanon.from_json(result.to_dict())
+    # What an audit finds is read again, and no figure of it contradicts another one.
+    assert contradictions(kanon.from_json(result.to_dict())) == []
     return result
 
 

@@ -53,7 +53,13 @@ def page_of(result: AuditFindings, **options: Any) -> str:
 def page_of_costs(tradeoff: Any, **options: Any) -> str:
     """The report on a trade-off in memory."""
     costs_of_k: Tradeoff = tradeoff.tradeoff
-    result = AuditFindings((), tradeoff.version, audited=costs_of_k.audited, asked=tradeoff.asked)
+    result = AuditFindings(
+        (),
+        tradeoff.version,
+        audited=costs_of_k.audited,
+        asked=tradeoff.asked,
+        sealed=tradeoff.sealed,
+    )
     digest = digest_of(f"{tradeoff.to_json()}\n")
     return write(_signed(result, digest, result, costs=costs_of_k, **options))
 
@@ -73,34 +79,44 @@ def _signed(
 ) -> Signed:
     """The result with what accompanies it, each in memory or in a file; `compared` is the result,
     or its file, that an earlier one is compared with."""
+    before = file_of(earlier, "earlier") if earlier else None
+    profile, tradeoff = _read(profile, read_profile), _read(tradeoff, read_costs)
+    sources = {
+        "this result": result,
+        "the earlier result": before and before.result,
+        "the profile": profile,
+        "the trade-off": tradeoff,
+    }
     return Signed(
         result,
         digest,
-        earlier=diff(file_of(earlier, "earlier"), file_of(compared, "this")) if earlier else None,
-        profiles=_companions("profile", profile, "tables", TableProfile, read_profile),
+        earlier=diff(before, file_of(compared, "this")) if before else None,
+        profiles=_companions("profile", profile, "tables", TableProfile),
         costs=(
             *((costs,) if costs else ()),
-            *_companions("tradeoff", tradeoff, "tradeoff", Tradeoff, read_costs),
+            *_companions("tradeoff", tradeoff, "tradeoff", Tradeoff),
         ),
         attempts=read_worksheet(Path(worksheet)) if worksheet else None,
         audience=audience,
         min_cell=min_cell,
+        unsealed=tuple(
+            name for name, source in sources.items() if not getattr(source, "sealed", True)
+        ),
     )
+
+
+def _read(source: Any, read: Callable[[Path], Any]) -> Any:
+    """A companion of a result, in memory or in a file."""
+    return read(Path(source)) if isinstance(source, str | Path) else source
 
 
 def _companions(
-    name: str,
-    source: Any,
-    attribute: str,
-    result_type: type[Companion],
-    read: Callable[[Path], Any],
+    name: str, source: Any, attribute: str, result_type: type[Companion]
 ) -> tuple[Companion, ...]:
-    """The companions of a result, from a file or from memory; none if `source` is None."""
+    """The companions of a result; none if `source` is None."""
     if source is None:
         return ()
-    content = (
-        read(Path(source)) if isinstance(source, str | Path) else getattr(source, attribute, None)
-    )
+    content = getattr(source, attribute, None)
     companions = content if isinstance(content, tuple) else (content,)
     if not all(isinstance(companion, result_type) for companion in companions):
         raise InputError(f"{name} is a result or the path of one, and not {kind_of(source)}.")

@@ -153,10 +153,19 @@ def subject(signed: Signed) -> Iterator[Block]:
             ("By", f"kanon-sql {printable(result.version)}{f' on {engines}' if engines else ''}"),
             *_files(signed),
             ("SHA-256 of the result", signed.digest),
+            ("Seal", _seal(signed)),
             ("SHA-256 of the SQL", digest_of(statements) if statements else _NOT_RECORDED),
         ]
     )
     yield Prose([sentence("counts_only"), *_audience_notes(signed)])
+
+
+def _seal(signed: Signed) -> str:
+    """Whether an edited figure would have been noticed."""
+    if not signed.unsealed:
+        return sentence("seal")
+    missing = "; ".join(f"{name} has no seal" for name in signed.unsealed)
+    return f"{missing}, so an edited figure is not noticed"
 
 
 def _files(signed: Signed) -> Iterator[tuple[str, str]]:

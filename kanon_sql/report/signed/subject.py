@@ -35,6 +35,8 @@ class Signed:
     attempts: Attempts | None = None
     audience: Audience = "internal"
     min_cell: int = LEAST_CELL
+    unsealed: tuple[str, ...] = ()
+    """What has no seal, in words."""
     whole: AuditFindings = field(init=False, repr=False)
     """The result as internal readers get it."""
 

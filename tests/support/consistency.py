@@ -1,7 +1,5 @@
-"""Whether the figures of a stored result agree with each other, as those of an audit do.
-
-A report is signed, so an edited figure must not reach it. Each fault is a place in the JSON and the
-place that it contradicts, never a value.
+"""The law that the figures of a result agree with each other: what is counted in two ways is the
+same. Every result that the tests make is held to it.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from typing import Any
 
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.compared import judged_figures, model_of
-from kanon_sql.results.release import Anonymization
+from kanon_sql.results.release import Anonymization, ReleaseFindings
 from kanon_sql.results.table import CheckResult, Summary, TableResult, status_of
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.cells import Derivable, Dominance, PPercent
@@ -27,7 +25,15 @@ Fault = tuple[str, str]
 """A place within a table, and what it contradicts."""
 
 
-def faults(table: TableResult, *, has_status: bool = True) -> Iterator[Fault]:
+def contradictions(result: Any) -> list[Fault]:
+    """Each figure of a result, or of the release that it is about, that contradicts another one."""
+    found = [fault for table in result.tables for fault in faults(table)]
+    if isinstance(result, ReleaseFindings):
+        found += release_faults(result.anonymization, result.tables[0])
+    return found
+
+
+def faults(table: TableResult) -> Iterator[Fault]:
     """Each figure of a table that contradicts another one."""
     if table.status == "error":
         return
@@ -35,7 +41,7 @@ def faults(table: TableResult, *, has_status: bool = True) -> Iterator[Fault]:
         if table.summary.records or any(check.holds is not None for check in table.checks):
             yield "status", "summary and checks"
         return
-    if has_status and table.status != status_of(table.checks):
+    if table.status != status_of(table.checks):
         yield "status", "checks"
     if isinstance(table, CellsResult):
         yield from _cell_faults(table)
