@@ -593,10 +593,11 @@ def refuse_unassigned(bound: ResolvedQuestion, options: ReleaseOptions) -> None:
 
     released = [] if handling_of_unassigned(bound, options) == "drop" else bound.roles.unassigned
     for column in (*bound.roles.insensitive, *released):
-        if bound.table.embedded and column.unusable_because:
+        is_in_the_way = bound.table.embedded or not column.may_be_read
+        if is_in_the_way and column.unusable_because:
             raise SpecError(
-                f'column "{column.name}" of {bound.table.name} {column.unusable_because} Or leave '
-                f"it out of the release: name it among the {option('identifiers')}."
+                f'column "{column.name}" of {bound.table.name} {column.unusable_because} To '
+                f"leave it out of the release, name it among the {option('identifiers')}."
             )
 
 
