@@ -1,7 +1,8 @@
 """What follows from a published table about the cells that it suppresses.
 
-Subtraction to a fixpoint, bounds, and linear programming on small connected components. Each
-finding is a proof: the interval found for a cell contains every figure that fits the table.
+Subtraction to a fixpoint, bounds, and programs on small connected components: linear ones, and for
+counts integer ones. Each finding is a proof: the interval found for a cell contains every figure
+that fits the table.
 
 SciPy is imported where it is used; without it the last step is left out, and cells stay undecided.
 """
@@ -9,16 +10,27 @@ SciPy is imported where it is used; without it the last step is left out, and ce
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import groupby
+from itertools import groupby, product
 from operator import itemgetter
-from typing import Any, NoReturn, Self
+from random import Random
+from typing import Any, NamedTuple, Self
 
+from kanon_sql.auditing.whole_tables import (
+    INFEASIBLE,
+    OPTIMAL,
+    UNBOUNDED,
+    HiddenCell,
+    WholeTables,
+    refuse_expired,
+    refuse_outside,
+    whole_ends,
+)
 from kanon_sql.engines.session import Session
-from kanon_sql.errors import EngineError, InputError, option, plural
+from kanon_sql.errors import InputError, option, plural
 from kanon_sql.plan.published_cells import CellRelation
 from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.sql.macros import render
@@ -50,6 +62,7 @@ class Derivation:
     by_subtraction: int
     by_bounds: int
     by_linear_programming: int
+    by_integer_programming: int
     undecided_cells: int
     small_remainders: int | None
     steps: int
@@ -59,6 +72,8 @@ class Derivation:
     holds: bool
     lacks_scipy: bool = False
     """Whether cells are undecided because SciPy is missing."""
+    is_cut_short: bool = False
+    """Whether the search for tables of whole numbers reached a limit."""
     intervals: Sequence[Row] | None = field(default=None, repr=False)
     """The labels and the interval of each hidden cell, if requested."""
 
@@ -68,7 +83,7 @@ def derive(
 ) -> list[Derivation]:
     """One result for each check of a table.
 
-    With `exact`, the results have the interval of each hidden cell, by linear programming in small
+    With `exact`, the results have the interval of each hidden cell, by programs in small
     components. Raises `InputError` if totals don't add up or a bound is
     contradicted, `EngineError` once the time limit is reached.
     """
@@ -206,7 +221,7 @@ class _Table:
             for place, w in enumerate(widths, 1)
         }
         is_open = solved + narrow[widths[0]] + free[widths[0]] < judged
-        programmed: list[_Cell] = []
+        programmed: list[HiddenCell] = []
         if is_open and has_scipy():
             programmed = list(self._programmed(terms, unknown, widths, exact))
         intervals = None
@@ -215,9 +230,14 @@ class _Table:
         derivations = []
         for check in checks:
             width = float(check.width)
-            decided = [cell for cell in programmed if not cell.bounds_width <= width + self._slack]
-            by_programs = sum(cell.is_within(width) for cell in decided)
-            derived = solved + narrow[width] + by_programs
+            decided = [
+                cell
+                for cell in programmed
+                if cell.is_decided(width) and not cell.bounds_width <= width + self._slack
+            ]
+            followed = [cell for cell in decided if cell.is_within(width)]
+            in_reals = sum(cell.real_width <= width + cell.slack for cell in followed)
+            derived = solved + narrow[width] + len(followed)
             undecided = judged - solved - narrow[width] - free[width] - len(decided)
             small = None
             if check.remainder is not None:
@@ -228,7 +248,8 @@ class _Table:
                     derived_cells=derived,
                     by_subtraction=solved,
                     by_bounds=narrow[width],
-                    by_linear_programming=by_programs,
+                    by_linear_programming=in_reals,
+                    by_integer_programming=len(followed) - in_reals,
                     undecided_cells=undecided,
                     small_remainders=small,
                     steps=self._steps,
@@ -236,6 +257,8 @@ class _Table:
                     absent_cells=int(sums["kanon_absent"]),
                     holds=not (derived or small or (undecided and check.undecided == "fail")),
                     lacks_scipy=undecided > 0 and not has_scipy(),
+                    is_cut_short=self._cells.whole
+                    and not all(cell.is_decided(width) for cell in programmed),
                     intervals=intervals,
                 )
             )
@@ -385,7 +408,7 @@ class _Table:
                 run.drop(solved)
                 return terms, unknown
             if faults["kanon_outside"]:
-                _refuse_outside()
+                refuse_outside()
             [left] = run.rows("completed_faults", open=terms, found=solved, slack=slack)
             if faults["kanon_broken"] or left["kanon_broken"]:
                 broken = int(faults["kanon_broken"] or left["kanon_broken"])
@@ -410,7 +433,7 @@ class _Table:
             after = run.make(f"bounds_{step}", "narrowed_bounds", open=terms, unknown=unknown)
             [moved] = run.rows("moved_bounds", before=unknown, after=after, slack=slack)
             if moved["kanon_impossible"]:
-                _refuse_outside()
+                refuse_outside()
             run.drop(unknown)
             unknown = after
             if not moved["kanon_moved"]:
@@ -419,7 +442,7 @@ class _Table:
 
     def _programmed(
         self, terms: str, unknown: str, widths: Sequence[float], exact: bool
-    ) -> Iterator[_Cell]:
+    ) -> Iterator[HiddenCell]:
         """The hidden cells of the components that linear programming decides."""
         run, slack = self._run, _number(self._slack)
         terms = run.make("parts_0", "wide_terms", open=terms, unknown=unknown, slack=slack)
@@ -433,11 +456,11 @@ class _Table:
                 break
         rows = run.rows("small_parts", terms=terms, unknown=unknown, most=MOST_UNKNOWNS)
         for batch in _batches(rows):
-            program = _Program(batch, self._cells.whole, run.session)
-            yield from program.cells(widths[0], math.inf if exact else widths[-1])
+            program = _Program(batch, widths, run.session, whole=self._cells.whole, exact=exact)
+            yield from program.cells()
 
     def _intervals(
-        self, nodes: str, cells: str, unknown: str, programmed: Iterable[_Cell]
+        self, nodes: str, cells: str, unknown: str, programmed: Iterable[HiddenCell]
     ) -> Iterator[Row]:
         """The labels and the interval of each hidden cell."""
         better = {hidden.cell: (_finite(hidden.low), _finite(hidden.high)) for hidden in programmed}
@@ -452,38 +475,6 @@ class _Table:
         for row in rows:
             ends = better.get(row["kanon_cell"], (row["kanon_low"], row["kanon_high"]))
             yield {**row, "kanon_low": ends[0], "kanon_high": ends[1]}
-
-
-@dataclass
-class _Cell:
-    """A hidden cell: bounds that its exact interval lies in, and figures that occur."""
-
-    cell: int
-    low: float
-    high: float
-    bounds_width: float
-    """The width before linear programming."""
-    is_absent: bool
-    slack: float
-    whole: bool
-    least: float = math.inf
-    most: float = -math.inf
-    """The least and the greatest figure observed in tables that fit."""
-
-    def observe(self, figure: float) -> None:
-        self.least, self.most = min(self.least, figure), max(self.most, figure)
-
-    def is_cleared(self, width: float) -> bool:
-        """Whether two tables that fit differ here by more than `width`."""
-        if not self.whole:
-            return self.most - self.least > width + 2 * self.slack
-        return _floor(self.most, self.slack) - _ceil(self.least, self.slack) > width
-
-    def is_within(self, width: float) -> bool:
-        """Whether the cell is derived to `width`; an absent cell that is proven 0 is not."""
-        slack = 0 if self.whole else self.slack
-        is_zero = self.is_absent and -slack <= self.low and self.high <= slack
-        return self.high - self.low <= width + slack and not is_zero
 
 
 def _batches(terms: Iterable[Row]) -> Iterator[list[Row]]:
@@ -510,24 +501,48 @@ def _largest(terms: Iterable[Row]) -> float:
     return max((abs(float(figure)) for figure in figures if figure is not None), default=0.0)
 
 
+class _Part(NamedTuple):
+    """A component within a program: its columns, its equations, and its hidden cells by column."""
+
+    columns: slice
+    equations: slice
+    hidden: Mapping[int, HiddenCell]
+    tables: WholeTables | None
+    """The whole-number tables, if the figures are counts."""
+
+    def observe(self, figures: Sequence[float]) -> None:
+        """Observe a table of the whole program, in real numbers."""
+        for place, cell in self.hidden.items():
+            cell.observe_real(figures[place])
+        if self.tables is not None:
+            self.tables.add(figures[self.columns])
+
+
 class _Program:
     """The linear programs of some components: minimum and maximum of their cells.
 
     Components share no unknown, so the optimum of a sum of cells, one of each component, is that
-    of each.
+    of each. Of counts, only what is confirmed in whole numbers is kept. Cells whose bounds are as
+    narrow as the first of `widths` need no program, unless `exact` intervals are wanted.
     """
 
-    def __init__(self, terms: Sequence[Row], whole: bool, session: Session) -> None:
+    def __init__(
+        self,
+        terms: Sequence[Row],
+        widths: Sequence[float],
+        session: Session,
+        *,
+        whole: bool,
+        exact: bool,
+    ) -> None:
         from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
 
-        self._session, self._whole = session, whole
+        self._session, self._widths, self._exact = session, widths, exact
         columns = {row["kanon_cell"]: row for row in terms}
         equations = {row["kanon_equation"]: -float(row["kanon_rest"]) for row in terms}
         place = {cell: place for place, cell in enumerate(columns)}
         line = {equation: line for line, equation in enumerate(equations)}
-        bounds = [(_float(row["kanon_low"]), _float(row["kanon_high"])) for row in columns.values()]
         self._scale = scale = max(1.0, _largest(terms) / WELL_SCALED)
-        self._slack = PRECISION * scale
         self._matrix = csr_matrix(
             (
                 [float(row["kanon_sign"]) for row in terms],
@@ -540,94 +555,123 @@ class _Program:
         )
         self._sums = [equation / scale for equation in equations.values()]
         self._bounds = [
-            tuple(None if bound is None else bound / scale for bound in pair) for pair in bounds
+            (_scaled(row["kanon_low"], scale), _scaled(row["kanon_high"], scale))
+            for row in columns.values()
         ]
-        self._hidden = {
-            place[cell]: self._cell(cell, row)
-            for cell, row in columns.items()
-            if row["kanon_state"] in (1, 2)
-        }
-        self._components = {place[cell]: row["kanon_part"] for cell, row in columns.items()}
+        components = groupby(terms, key=itemgetter("kanon_part"))
+        # A count that may be off by a half can't be rounded.
+        is_accurate = not whole or PRECISION * scale < 0.5
+        self._parts = [
+            self._part(list(component), place, line, whole)
+            for _, component in components
+            if is_accurate
+        ]
 
-    def _cell(self, cell: int, row: Row) -> _Cell:
-        low, high = _float(row["kanon_low"]), _float(row["kanon_high"])
-        least, most = -math.inf if low is None else low, math.inf if high is None else high
-        return _Cell(
-            cell, least, most, most - least, row["kanon_state"] == 2, self._slack, self._whole
+    def _part(
+        self, terms: Sequence[Row], place: Mapping[int, int], line: Mapping[int, int], whole: bool
+    ) -> _Part:
+        """A component, whose terms come together."""
+        columns = {row["kanon_cell"]: row for row in terms}
+        first_column, first_line = place[terms[0]["kanon_cell"]], line[terms[0]["kanon_equation"]]
+        slack = 0.0 if whole else PRECISION * self._scale
+        hidden = {}
+        for cell, row in columns.items():
+            low, high = whole_ends(row) if whole else _ends(row)
+            is_wanted = self._exact or not high - low <= self._widths[0]
+            if row["kanon_state"] in (1, 2) and is_wanted:
+                is_absent = row["kanon_state"] == 2
+                hidden[place[cell]] = HiddenCell(cell, low, high, high - low, is_absent, slack)
+        own = {column - first_column: cell for column, cell in hidden.items()}
+        tables = WholeTables(terms, own, self._widths[-1], self._session) if whole else None
+        lines = {row["kanon_equation"] for row in terms}
+        return _Part(
+            slice(first_column, first_column + len(columns)),
+            slice(first_line, first_line + len(lines)),
+            hidden,
+            tables,
         )
 
-    def cells(self, narrowest: float, clear: float) -> Iterator[_Cell]:
-        """The cells that are decided: cleared at width `clear`, or with their exact interval.
+    def cells(self) -> Iterator[HiddenCell]:
+        """The hidden cells, with what the programs tell of them. Raises `InputError` if no table
+        fits."""
+        hidden = {place: cell for part in self._parts for place, cell in part.hidden.items()}
+        all_tables = [part.tables for part in self._parts if part.tables is not None]
+        self._explore(hidden)
+        for tables in all_tables:
+            tables.explore()
+        sought = [*self._widths, *([None] if self._exact else [])]
+        for width in sought:
+            self._optimise_each(width)
+        for cell in hidden.values():
+            cell.real_width = cell.high - cell.low
+        for tables, width in product(all_tables, sought):
+            tables.settle(width)
+        yield from hidden.values()
 
-        Cells whose bounds are as narrow as `narrowest` need no program.
-        """
-        if self._whole and self._slack >= 0.5:
-            return
-        waiting: dict[int, list[int]] = {}
-        for place, cell in self._hidden.items():
-            if clear == math.inf or not cell.bounds_width <= narrowest:
-                waiting.setdefault(self._components[place], []).append(place)
+    def _explore(self, hidden: Mapping[int, HiddenCell]) -> None:
+        """Push cells up or down at random, all at once, until each differs by more than every width
+        or two more tables clear none."""
+        signs, left, before = Random(0), list(hidden), len(hidden) + 1
+        while left and len(left) < before:
+            objective = {place: signs.choice((1, -1)) for place in left}
+            self._solved(objective)
+            self._solved({place: -sign for place, sign in objective.items()})
+            before = len(left)
+            left = [place for place in left if not hidden[place].is_cleared(self._widths[-1])]
+
+    def _optimise_each(self, width: float | None) -> None:
+        """Narrow each cell that is not decided, one of each component at a time."""
+        waiting = [(part, list(part.hidden)) for part in self._parts]
         while waiting:
-            chosen = []
-            for component, places in list(waiting.items()):
-                while places and self._hidden[places[-1]].is_cleared(clear):
-                    yield self._hidden[places.pop()]
-                if places:
-                    chosen.append(places.pop())
-                else:
-                    del waiting[component]
-            lows = self._optima(chosen, 1)
-            left = [place for place in chosen if not self._hidden[place].is_cleared(clear)]
-            highs = self._optima(left, -1)
-            for place in chosen:
-                cell = self._hidden[place]
-                low, high = lows[place], highs.get(place)
-                if cell.is_cleared(clear):
-                    yield cell
-                elif low is not None and high is not None:
-                    cell.low = max(cell.low, _ceil(low, self._slack) if self._whole else low)
-                    cell.high = min(cell.high, _floor(high, self._slack) if self._whole else high)
-                    if cell.low > cell.high + self._slack:
-                        _refuse_outside()
-                    yield cell
+            for sign in (1, -1):
+                chosen = {}
+                for part, places in waiting:
+                    while places and part.hidden[places[-1]].is_settled_in_reals(width):
+                        places.pop()
+                    if places:
+                        chosen[places[-1]] = part
+                self._optimise(chosen, sign)
+            waiting = [(part, places[:-1]) for part, places in waiting if places]
 
-    def _optima(self, places: Sequence[int], sign: int) -> dict[int, float | None]:
-        """Minimum (`sign` 1) or maximum (-1) of one cell of each component, by place; None if the
-        solver has no answer."""
-        if not places:
-            return {}
-        status, figures = self._solved(places, sign)
-        if status == OPTIMAL:
-            return {place: figures[place] for place in places}
-        if len(places) > 1:
-            alone = [self._optima([place], sign) for place in places]
-            return {place: low for optima in alone for place, low in optima.items()}
-        return {places[0]: -sign * math.inf if status == UNBOUNDED else None}
+    def _optimise(self, parts: Mapping[int, _Part], sign: int) -> None:
+        """Narrow one cell of each component to its minimum (`sign` 1) or maximum (-1)."""
+        if not parts:
+            return
+        solution = self._solved(dict.fromkeys(parts, sign))
+        if solution.status == OPTIMAL:
+            for place, part in parts.items():
+                part.hidden[place].narrow(sign, self._optimum(place, part, sign, solution))
+        elif len(parts) > 1:
+            for place, part in parts.items():
+                self._optimise({place: part}, sign)
+        elif solution.status == UNBOUNDED:
+            [(place, part)] = parts.items()
+            if part.tables is None:
+                part.hidden[place].observe(-sign * math.inf)
 
-    def _solved(self, places: Sequence[int], sign: int) -> tuple[int, Sequence[float]]:
-        """The status and the figures of one program."""
+    def _optimum(self, place: int, part: _Part, sign: int, solution: Any) -> float:
+        """The optimum of a cell; of a count, what its multipliers prove."""
+        if part.tables is None:
+            return float(solution.x[place]) * self._scale
+        multipliers = solution.eqlin.marginals[part.equations].tolist()
+        return sign * part.tables.bound(place - part.columns.start, sign, multipliers)
+
+    def _solved(self, objective: Mapping[int, int]) -> Any:
+        """The solution of one program, whose table is observed."""
         from scipy.optimize import linprog  # type: ignore[import-untyped]
 
-        if self._session.expired.is_set():
-            raise EngineError("the time limit was reached during linear programming.")
-        objective = [0.0] * len(self._bounds)
-        for place in places:
-            objective[place] = sign
+        refuse_expired(self._session)
+        costs = [objective.get(place, 0) for place in range(len(self._bounds))]
         solution = linprog(
-            objective, A_eq=self._matrix, b_eq=self._sums, bounds=self._bounds, method="highs"
+            costs, A_eq=self._matrix, b_eq=self._sums, bounds=self._bounds, method="highs"
         )
         if solution.status == INFEASIBLE:
-            _refuse_outside()
-        if solution.status != OPTIMAL:
-            return int(solution.status), ()
-        figures = [float(value) * self._scale for value in solution.x]
-        for place, cell in self._hidden.items():
-            cell.observe(figures[place])
-        return OPTIMAL, figures
-
-
-OPTIMAL, INFEASIBLE, UNBOUNDED = 0, 2, 3
-"""SciPy's status of a linear program."""
+            refuse_outside()
+        if solution.status == OPTIMAL:
+            figures = [value * self._scale for value in solution.x.tolist()]
+            for part in self._parts:
+                part.observe(figures)
+        return solution
 
 
 def has_scipy() -> bool:
@@ -637,14 +681,6 @@ def has_scipy() -> bool:
     except ImportError:
         return False
     return True
-
-
-def _refuse_outside() -> NoReturn:
-    raise InputError(
-        "a suppressed cell would lie outside what its mark says, so no table fits these figures. "
-        "Check the range of each mark, whether a total is less than its parts, and whether figures "
-        f"are rounded ({option('totals', 'rounded:BASE')})."
-    )
 
 
 def _sums_message(count: int) -> str:
@@ -660,17 +696,15 @@ def _bound(value: Decimal | None) -> str:
     return "null" if value is None else _number(value)
 
 
-def _float(value: Any) -> float | None:
-    return None if value is None else float(value)
+def _scaled(end: Any, scale: float) -> float | None:
+    return None if end is None else float(end) / scale
+
+
+def _ends(row: Row) -> tuple[float, float]:
+    """The bounds of an unknown magnitude, infinite where there is none."""
+    low, high = row["kanon_low"], row["kanon_high"]
+    return -math.inf if low is None else float(low), math.inf if high is None else float(high)
 
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _ceil(value: float, slack: float) -> float:
-    return math.ceil(value - slack) if math.isfinite(value) else value
-
-
-def _floor(value: float, slack: float) -> float:
-    return math.floor(value + slack) if math.isfinite(value) else value

@@ -16,6 +16,7 @@ from kanon_sql.auditing.derivability import (
     derive,
 )
 from kanon_sql.auditing.fetched_sets import fetch_hub
+from kanon_sql.auditing.whole_tables import MOST_SECONDS
 from kanon_sql.engines.base import Hub
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, plural
@@ -124,7 +125,7 @@ def _unsearched_results(
 def undecided(checks: Mapping[int, CellCheck], hidden: int) -> Derived:
     """The results where contributors lie in several cells, so that no margin is a sum of cells, and
     nothing follows by subtraction."""
-    nothing = Derivation(hidden, 0, 0, 0, 0, hidden, None, 0, 0, 0, holds=not hidden)
+    nothing = Derivation(hidden, 0, 0, 0, 0, 0, hidden, None, 0, 0, 0, holds=not hidden)
     results = {
         number: _result(check, replace(nothing, holds=not hidden or model.undecided == "pass"))
         for number, check in checks.items()
@@ -155,6 +156,9 @@ def _derived(
             else f"pip install 'kanon-sql[estimates]' decides up to {MOST_UNKNOWNS:,} cells that "
             "hang together"
             if any(derivation.lacks_scipy for derivation in derivations)
+            else f"the search for tables of whole numbers ended at its limit of {MOST_SECONDS:g} s "
+            "for cells that hang together"
+            if any(derivation.is_cut_short for derivation in derivations)
             else f"more than {MOST_UNKNOWNS:,} unknown cells hang together, or the figures are too "
             "large for linear programming to be exact"
         )
@@ -176,7 +180,7 @@ def _undecided_result(check: CellCheck, *, totals: bool = False) -> CellCheckRes
 
 DETAILS = (
     *("suppressed", "derived_cells", "by_subtraction", "by_bounds", "by_linear_programming"),
-    *("undecided_cells", "small_remainders", "steps"),
+    *("by_integer_programming", "undecided_cells", "small_remainders", "steps"),
 )
 
 

@@ -860,14 +860,14 @@ def _families(question: CellQuestion) -> tuple[list[Grouping], list[dict[str, An
             dimension = question.dimensions[place]
             for parents, membership in _groups_above(question, grouping.levels, place):
                 number = numbers.setdefault(parents, len(numbers))
-                node = node_name(place + 1, _level_of_values(dimension))
+                counted = _level_of_values(dimension) if parents[place] is None else 0
                 families.append(
                     {
                         "dimension": place + 1,
                         "parents": number,
                         "children": grouping.number,
                         "keyed_by": question.grouping(number, parents).columns,
-                        "node": node if parents[place] is None else None,
+                        "node": node_name(place + 1, counted),
                         "alone": " or ".join(_excluded_groups(question, parents, place)) or None,
                         "among": membership,
                     }

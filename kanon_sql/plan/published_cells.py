@@ -429,6 +429,7 @@ class PublishedCells(CellStatements):
             "alone": " or ".join(f"coalesce({predicate}, false)" for predicate in excluded) or None,
             "parent": parent if nodes else None,
             "children": children,
+            "several": render("has_several_values", place=place, parent=parent) if nodes else None,
         }
 
     def _differences(

@@ -64,6 +64,7 @@ class CellDetails:
     by_subtraction: int | None = None
     by_bounds: int | None = None
     by_linear_programming: int | None = None
+    by_integer_programming: int | None = None
     undecided_cells: int | None = None
     small_remainders: int | None = None
     steps: int | None = None

@@ -114,6 +114,7 @@ DESCRIBED = {
     "by_subtraction": "a way to `derived_cells`",
     "by_bounds": "a way to `derived_cells`",
     "by_linear_programming": "a way to `derived_cells`",
+    "by_integer_programming": "a way to `derived_cells`",
     "steps": "the rounds of subtraction",
 }
 """The figures of a check that make it neither better nor worse, each with the reason."""

@@ -58,9 +58,9 @@ REMARKS = {
     "differences": "On a mart, whose second one has columns of the same names. failures counts"
     " cells.",
     "rounded": "On a mart. failures counts figures off the grid.",
-    "derivable": "On a mart, by some rounds of subtraction: a finding is proof, and passing means"
-    " that no way was found in so many rounds. kanon-sql tables also uses bounds and linear"
-    " programs. failures counts cells.",
+    "derivable": "On a mart, by some rounds of subtraction: a finding is proof, and passing proves"
+    " nothing but that no way was found in so many rounds. kanon-sql tables also uses bounds, and"
+    " linear and integer programs. failures counts cells.",
     "composed_l_diversity": "failures counts people; certain_people are left with one value, and"
     " changed_people with none.",
 }

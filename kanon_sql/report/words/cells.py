@@ -204,6 +204,8 @@ def _derivations(check: CheckResult) -> Iterator[str]:
         yield f"{number(details['by_bounds'])} by bounds"
     if details["by_linear_programming"]:
         yield f"{number(details['by_linear_programming'])} by linear programming"
+    if details.get("by_integer_programming"):
+        yield f"{number(details['by_integer_programming'])} by integer programming"
     left, derived = details["undecided_cells"], details["derived_cells"]
     if left and derived:
         yield f"can't tell for {number(left)}"

@@ -1,14 +1,15 @@
 {#
     Derivability by subtraction: a suppressed cell follows if it is the only unknown one of an
     equation, in which a total is the sum of the cells below it along one dimension. Every round
-    subtracts all such cells at once, and what it finds is proven. Unknown too are the implied
-    margins, ancestors of a published cell that were not published. A combination without a row is 0.
+    subtracts all such cells at once, and what it finds is proven; that it finds nothing is no proof.
+    Unknown too are the implied margins, ancestors of a published cell that were not published. A
+    combination without a row is 0.
 
     `kanon_k{i}` is '=' and the label of a dimension, '.' for its total. An equation that is complete
     and does not add up means that nothing follows from the table.
 
     ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 4.2.2. See
-    duckdb/derivability.sql for bounds and linear programs.
+    duckdb/derivability.sql for bounds and programs.
 #}
 
 {# Generic test of derivability by some rounds of subtraction, on a mart. #}

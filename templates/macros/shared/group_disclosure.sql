@@ -67,10 +67,8 @@ groups as (
 {% if family.keyed_by %}
         on {{ kanon_sql.same_class(family.keyed_by, "children", "parents", other_is_set=true) | indent(8) }}
 {% endif %}
-{% if family.node %}
     cross join nodes
     where nodes.kanon_nodes_{{ family.node }} > 1
-{% endif %}
     group by
 {% for column in family.keyed_by %}
         parents.{{ kanon_sql.alias(column) }},
@@ -128,6 +126,26 @@ where kanon_members > 0
 {%- endmacro %}
 
 
+{#
+    Predicate: a dimension of a published table has several values, which are the labels that are no
+    `parent` of another one.
+#}
+{% macro has_several_values(place, parent=none) %}
+(
+    select count(distinct kanon_d{{ place }}) + max(case when kanon_d{{ place }} is null then 1 else 0 end)
+    from published_cells
+    where kanon_t{{ place }} = 0
+{% if parent is not none %}
+        and coalesce(kanon_d{{ place }}, '') not in (
+            select {{ parent }}
+            from published_cells
+            where {{ parent }} is not null
+        )
+{% endif %}
+) > 1
+{%- endmacro %}
+
+
 {# Generic test of group disclosure: on records, or on a mart with its counts in the column `count`. #}
 {% macro group_disclosure_failures(
     relation, columns, along, max_share=1, insiders=0, contributor=none, value=none, count=none,
@@ -159,7 +177,7 @@ where kanon_members > 0
 {% endfor %}
 {% set found.families = found.families + [{
     "dimension": place, "keyed_by": keys.others or ["kanon_t" ~ place], "alone": none, "children": none,
-    "several": "(select count(distinct kanon_d" ~ place ~ ") from published_cells where kanon_t" ~ place ~ " = 0) > 1",
+    "several": kanon_sql.has_several_values(place) | trim,
 }] %}
 {% endfor %}
 {% endif %}

@@ -241,9 +241,9 @@ groups as (
 
         and count(*) = {{ family.children | indent(8) }}
 {%- endif %}
-{%- if family.several is defined %}
+{%- if family.several %}
 
-        and {{ family.several }}
+        and {{ family.several | indent(8) }}
 {%- endif %}
 {% if not loop.last %}
 

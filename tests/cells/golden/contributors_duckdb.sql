@@ -474,6 +474,8 @@ groups as (
         where kanon_grouping = 0
     ) as children
         on children.kanon_level_1_of_1 is not distinct from parents.kanon_level_1_of_1
+    cross join nodes
+    where nodes.kanon_nodes_1_0 > 1
     group by
         parents.kanon_level_1_of_1,
         parents.kanon_contributors

@@ -526,6 +526,9 @@ groups as (
             kanon_grouping = 0
     ) as children
         on array[children.kanon_level_1_of_1] = array[parents.kanon_level_1_of_1]
+    cross join nodes
+    where
+        nodes.kanon_nodes_1_0 > 1
     group by
         parents.kanon_level_1_of_1,
         parents.kanon_contributors
