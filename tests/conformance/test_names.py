@@ -92,7 +92,7 @@ def drawn(names: tuple[str, ...], seed: int) -> Filled:
 def answers(names: tuple[str, ...], source: Any, earlier: Any, **asked: Any) -> Iterator[Any]:
     """What is found with the names in each role, without any name."""
     has_people = asked.pop("has_people")
-    for start in range(0, len(names) - 16, 16):
+    for start in range(0, len(names), 16):
         some = names[start : start + 16]
         yield figures(kanon.audit(source, some, checks=[kanon.KAnonymity(k=2)], **asked))
         others = [name for name in names if name not in some]
@@ -129,6 +129,8 @@ def test_no_name_is_lost_or_taken_for_something_else(engine: str, tmp_path: Path
         for place, name in enumerate(AWKWARD)
         if not re.fullmatch(LACKING.get(engine, "(?!)"), name)
     ]
+    # Each statement takes Spark a second.
+    kept = kept[::4] if engine == "spark" else kept
     names, plain = (tuple(all_of[place] for place in kept) for all_of in (AWKWARD, PLAIN))
     has_people = engine != "sqlite" or JOINS_TEXTS
     asked: dict[str, Any] = {"has_people": has_people}
