@@ -235,7 +235,9 @@ def _as_readable(table: Table, readable: Collection[str]) -> Table:
     """The table, with unreadable columns marked."""
     fault = "may not be read by this role. Have it granted, or leave it out."
     columns = (
-        column if column.name in readable else replace(column, unusable_because=fault)
+        column
+        if column.name in readable
+        else replace(column, unusable_because=fault, may_be_read=False)
         for column in table.columns
     )
     return replace(table, columns=tuple(columns))

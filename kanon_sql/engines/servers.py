@@ -20,6 +20,7 @@ from kanon_sql.engines.postgres import Postgres
 from kanon_sql.engines.sqlite import SQLite
 from kanon_sql.errors import SpecError, option
 from kanon_sql.sql.dialects import translated
+from kanon_sql.sql.dialects.rules import BLANK_FIRST
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Table
@@ -262,7 +263,11 @@ class MySQL(DBAPI):
             if stored.unusable_because or stored.type == "FLOAT"
         }
         if casts:
-            view = render("mysql_view", relation=table.sql, columns=table.column_names, casts=casts)
+            names = table.column_names
+            listed = any(map(BLANK_FIRST.match, names))
+            view = render(
+                "mysql_view", relation=table.sql, columns=names, casts=casts, listed=listed
+            )
             self._stand_ins[table.sql] = translated(view, self.dialect)
         return replace(table, columns=tuple(map(self._as_read, columns)))
 

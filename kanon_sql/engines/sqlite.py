@@ -187,7 +187,6 @@ class SQLite(DBAPI):
         """Resolve a table or view. Raises `InputError` unless the name is unique."""
         table = super().table(target)
         columns = [(column.name, column.name in self._mixed) for column in table.columns]
-        self._stand_ins.pop(table.sql, None)
         if self._mixed:
             self._stand_ins[table.sql] = render("sqlite_view", relation=table.sql, columns=columns)
         return table

@@ -214,6 +214,8 @@ class Catalogued(Warehouse):
         columns = tuple(self._columns(qualified_name))
         require_usable_names(target, [column.name for column in columns])
         sql = ".".join(map(identifier, self._read_as(qualified_name)))
+        # An earlier audit may have found other columns.
+        self._stand_ins.pop(sql, None)
         return Table(
             self._display_name(target, qualified_name),
             sql,

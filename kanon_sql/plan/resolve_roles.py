@@ -26,6 +26,7 @@ from kanon_sql.plan.resolve import (
 from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.spec.question_parts import EarlierReleaseSpec, OtherTableSpec, ReferenceSpec
 from kanon_sql.spec.spec import ROLES, TableSpec
+from kanon_sql.sql.dialects.rules import BLANK_FIRST
 from kanon_sql.sql.tables import Column, Table, find
 
 
@@ -284,8 +285,9 @@ def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColum
 
 
 def _with_safe_alias(column: BoundColumn, role: str, place: int) -> BoundColumn:
-    """The column under its name, or a generated one if it has the prefix of generated names."""
-    collides = column.name.casefold().startswith("kanon_")
+    """The column under its name, or a generated one if it has the prefix of generated names, or a
+    blank before it that an alias loses on MySQL."""
+    collides = column.name.casefold().startswith("kanon_") or BLANK_FIRST.match(column.name)
     return replace(column, alias=f"kanon_{role}_{place}" if collides else column.alias)
 
 

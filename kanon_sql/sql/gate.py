@@ -6,11 +6,18 @@ from functools import cache, lru_cache
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 
 from kanon_sql.errors import EngineError, SpecError
 from kanon_sql.sql.quoting import DIALECT
 
 _WRITING = (exp.DDL, exp.DML, exp.Command, exp.Into)
+
+
+class Templates(DuckDB):
+    """DuckDB's grammar without `order by all`, for which sqlglot takes a column of that name."""
+
+    SUPPORTS_ORDER_BY_ALL = False
 
 
 @lru_cache(maxsize=4)
@@ -20,7 +27,7 @@ def parsed(sql: str) -> exp.Query:
     Raises `EngineError` for any other statement.
     """
     try:
-        statements = sqlglot.parse(sql, read=DIALECT)
+        statements = sqlglot.parse(sql, read=Templates)
     except sqlglot.errors.SqlglotError:
         raise EngineError("refused a statement that can't be parsed.") from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):

@@ -45,6 +45,8 @@ class Column:
     type: str
     unusable_because: str | None = None
     """Why the column can't be used, worded to follow its name; for example a merging collation."""
+    may_be_read: bool = True
+    """False where the user lacks the privilege, so that not even a copy can be made."""
 
 
 @dataclass(frozen=True)

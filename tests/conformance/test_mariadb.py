@@ -211,6 +211,17 @@ def test_types_are_those_of_the_values(mariadb: MariaDBServer) -> None:
     }
 
 
+def test_a_blank_before_a_name_is_kept(mariadb: MariaDBServer) -> None:
+    rows = (("x", "u"), ("X", "u"), ("x", "v"), ("x ", "v"))
+    mariadb.load("blanks", Filled((" a", "a"), (pyarrow.string(),) * 2, rows))
+
+    assert classes(mariadb, "blanks", " a") == 3
+    assert classes(mariadb, "blanks", "a") == 2
+    assert classes(mariadb, "blanks", "a", " a") == 4
+    with pytest.raises(kanon.SpecError, match='column " a" of blanks: views of mariadb lose that'):
+        kanon.anonymize("blanks", {"a": {"levels": ["suppress"]}}, k=2, engine=mariadb.url)
+
+
 # --- the session ----------------------------------------------------------------------------
 
 

@@ -734,6 +734,36 @@ def test_a_column_that_may_not_be_read_is_named(
         kanon.audit("parts", engine=auditor, **{"quasi_identifiers": "zip"} | asked)
 
 
+@pytest.mark.parametrize("asked", [{}, {"insensitive": ["id"]}, {"pull_frequencies": True}])
+def test_a_column_that_may_not_be_released_is_named(
+    granted: None, auditor: str, asked: dict[str, Any]
+) -> None:
+    levels = {"zip": {"levels": ["suppress"]}}
+    named = "id" if "insensitive" in asked else "disease|id|weight"
+
+    with pytest.raises(kanon.SpecError, match=f'column "({named})" of parts may not be read'):
+        kanon.anonymize("parts", levels, k=2, engine=auditor, **asked)
+
+    released = kanon.anonymize("parts", levels, k=2, unassigned="drop", engine=auditor)
+    assert released.tables[0].summary.records == 120
+
+
+def test_tables_and_profile_keep_to_the_columns_that_may_be_read(
+    granted: None, auditor: str
+) -> None:
+    for asked in (
+        {"by": "disease"},
+        {"by": "zip", "value": "id"},
+        {"by": "zip", "contributor": "id"},
+    ):
+        with pytest.raises(kanon.SpecError, match=r'"(disease|id)" of parts may not be read'):
+            kanon.tables("parts", engine=auditor, **asked)
+    [profiled] = kanon.profile("parts", engine=auditor).tables
+    [counted] = kanon.tables("parts", by="zip", engine=auditor).tables
+
+    assert profiled.status == counted.status == "measured"
+
+
 def test_a_table_that_may_not_be_read_is_no_other_of_its_name(granted: None, auditor: str) -> None:
     import psycopg
 

@@ -146,8 +146,9 @@ class ChDB:
         self.client = clickhouse_connect.get_client(interface="chdb", path=str(folder))
 
     def load(self, name: str, table: Filled) -> None:
+        backslash = "\\"
         columns = ", ".join(
-            f"{quoted(column)} {clickhouse_type(type)}"
+            f"{quoted(column.replace(backslash, backslash * 2))} {clickhouse_type(type)}"
             for column, type in zip(table.names, table.types, strict=True)
         )
         self.run(f"create or replace table {quoted(name)} ({columns}) engine = Memory")

@@ -41,7 +41,7 @@ from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.plan.resolve import TRUTH_VALUES, bind, bound_column, column_levels
+from kanon_sql.plan.resolve import bind, bound_column, column_levels
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.plan.steps import counted, name_list, records
 from kanon_sql.plan.violating_classes import (
@@ -539,11 +539,12 @@ def name_of_release(bound: ResolvedQuestion, options: ReleaseOptions) -> str:
 def refuse_names(bound: ResolvedQuestion, options: ReleaseOptions, dialect: str) -> None:
     """Raise `SpecError` for view names that the database already uses, and for a column whose name
     its views lose."""
-    for name in () if TRAITS[dialect].keeps_truth_values else bound.table.column_names:
-        if name.casefold() in TRUTH_VALUES:
+    loses = TRAITS[dialect].loses
+    for name in bound.table.column_names if loses else ():
+        if loses and loses.match(name):
             raise SpecError(
-                f'column "{name}" of {bound.table.name}: a view of {dialect} reads that name as a '
-                "text, so no release can be made. Rename the column."
+                f'column "{name}" of {bound.table.name}: views of {dialect} lose that name, so '
+                "no release can be made. Rename the column."
             )
     shipped = options.writes_views and options.emit == "views"
     refuse_taken_names(bound, name_of_release(bound, options), shipped=shipped)
@@ -593,10 +594,11 @@ def refuse_unassigned(bound: ResolvedQuestion, options: ReleaseOptions) -> None:
 
     released = [] if handling_of_unassigned(bound, options) == "drop" else bound.roles.unassigned
     for column in (*bound.roles.insensitive, *released):
-        if bound.table.embedded and column.unusable_because:
+        is_in_the_way = bound.table.embedded or not column.may_be_read
+        if is_in_the_way and column.unusable_because:
             raise SpecError(
-                f'column "{column.name}" of {bound.table.name} {column.unusable_because} Or leave '
-                f"it out of the release: name it among the {option('identifiers')}."
+                f'column "{column.name}" of {bound.table.name} {column.unusable_because} To '
+                f"leave it out of the release, name it among the {option('identifiers')}."
             )
 
 

@@ -52,6 +52,17 @@ def _grouped(node: exp.Select) -> exp.Expr:
     return node
 
 
+def _with_columns_in_windows(node: exp.Select) -> exp.Select:
+    """Qualify columns of windows that have the name of an alias, which would take precedence."""
+    aliases = {each.alias.casefold() for each in node.expressions if isinstance(each, exp.Alias)}
+    windows = [window for each in node.expressions for window in each.find_all(exp.Window)]
+    for column in [column for window in windows for column in window.find_all(exp.Column)]:
+        if not column.table and column.name.casefold() in aliases and not node.args.get("joins"):
+            source = node.args["from_"].this.alias_or_name
+            column.set("table", exp.to_identifier(source, quoted=True))
+    return node
+
+
 def _with_sets_before(node: exp.Select) -> exp.Expr:
     """Hoist CTEs of subqueries in FROM before the enclosing statement.
 
@@ -67,7 +78,7 @@ def _with_sets_before(node: exp.Select) -> exp.Expr:
                     raise SpecError(f'two sets of one statement are called "{cte.alias}".')
                 query.with_(cte.args["alias"], cte.this, append=True, copy=False)
             subquery.this.set("with_", None)
-    return _grouped(node)
+    return _grouped(_with_columns_in_windows(node))
 
 
 def _lower(pattern: exp.Expr) -> exp.Expr:

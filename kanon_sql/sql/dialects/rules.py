@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -45,8 +46,8 @@ class Traits:
     multiples of their smallest unit."""
     null_first: bool = False
     """Whether NULL sorts first, without a NULLS LAST clause."""
-    keeps_truth_values: bool = True
-    """Whether a column called true or false has that name above a subquery."""
+    loses: re.Pattern[str] | None = None
+    """The names that the columns of its views can't have."""
     nests_with: bool = True
     """Whether WITH can be nested."""
     orders_views: bool = True
@@ -65,6 +66,9 @@ class Traits:
     ends_batch: str = ""
     """The batch separator required between CREATE VIEW statements."""
 
+
+BLANK_FIRST = re.compile(r"[\x00-\x20\x7f]")
+"""The start of a name that MySQL and MariaDB drop from an alias."""
 
 TRAITS = {
     "duckdb": Traits(
@@ -94,7 +98,7 @@ TRAITS = {
         executed=True,
         hashes=False,
         approximates=False,
-        keeps_truth_values=False,
+        loses=re.compile("(true|false)$", re.IGNORECASE),
         create_view="create view",
         replaces_views=False,
         begins="begin",
@@ -106,6 +110,7 @@ TRAITS = {
         rereads=True,
         approximates=False,
         decimals=38,
+        loses=BLANK_FIRST,
         null_first=True,
         client="mariadb DATABASE <",
     ),
@@ -123,7 +128,13 @@ TRAITS = {
         create_view="create or alter view",
         ends_batch="go",
     ),
-    "mysql": Traits(approximates=False, decimals=38, null_first=True, client="mysql DATABASE <"),
+    "mysql": Traits(
+        approximates=False,
+        decimals=38,
+        loses=BLANK_FIRST,
+        null_first=True,
+        client="mysql DATABASE <",
+    ),
 }
 """Every dialect, those executed by the tests first."""
 
