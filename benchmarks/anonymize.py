@@ -39,8 +39,8 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import RunOptions, Session
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.resolve import column_levels
+from kanon_sql.question.spec import AuditSpec, table_spec
 from kanon_sql.results.release import Anonymization, GeneralizationStep
-from kanon_sql.spec.spec import AuditSpec, table_spec
 
 K = 5
 """Also how many records may be suppressed, as Datafly has it."""

@@ -39,8 +39,8 @@ from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchRes
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.session import RunOptions, Session
 from kanon_sql.plan.resolve import column_levels
-from kanon_sql.spec.hierarchy import parse_builder
-from kanon_sql.spec.spec import AuditSpec, table_spec
+from kanon_sql.question.hierarchy import parse_builder
+from kanon_sql.question.spec import AuditSpec, table_spec
 
 ADULT = (
     "sex", "age", "race", "marital-status", "education",

@@ -42,18 +42,18 @@ if TYPE_CHECKING:
         SpecError,
     )
     from kanon_sql.profiling.result import ProfileResult
+    from kanon_sql.question.hierarchy import GeneralizationHierarchy
+    from kanon_sql.question.models.cells import *
+    from kanon_sql.question.models.composition import *
+    from kanon_sql.question.models.diversity import *
+    from kanon_sql.question.models.events import *
+    from kanon_sql.question.models.risk import *
+    from kanon_sql.question.models.sizes import *
+    from kanon_sql.question.policy import Policy
+    from kanon_sql.question.published import PublishedSpec
+    from kanon_sql.question.question_parts import AgainstSpec, EarlierReleaseSpec, ReferenceSpec
+    from kanon_sql.question.spec import AuditSpec, TableSpec
     from kanon_sql.results.table import CheckResult, TableResult
-    from kanon_sql.spec.hierarchy import GeneralizationHierarchy
-    from kanon_sql.spec.models.cells import *
-    from kanon_sql.spec.models.composition import *
-    from kanon_sql.spec.models.diversity import *
-    from kanon_sql.spec.models.events import *
-    from kanon_sql.spec.models.risk import *
-    from kanon_sql.spec.models.sizes import *
-    from kanon_sql.spec.policy import Policy
-    from kanon_sql.spec.published import PublishedSpec
-    from kanon_sql.spec.question_parts import AgainstSpec, EarlierReleaseSpec, ReferenceSpec
-    from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 _HOMES = {
     "AnonymizationResult": "anonymizing.release.result",
@@ -76,18 +76,18 @@ _HOMES = {
     "MissingDriverError": "errors",
     "PrivacyViolation": "errors",
     "SpecError": "errors",
-    "GeneralizationHierarchy": "spec.hierarchy",
-    "Policy": "spec.policy",
+    "GeneralizationHierarchy": "question.hierarchy",
+    "Policy": "question.policy",
     "ProfileResult": "profiling.result",
     "AuditResult": "auditing.result",
     "CheckResult": "results.table",
     "TableResult": "results.table",
-    "AgainstSpec": "spec.question_parts",
-    "AuditSpec": "spec.spec",
-    "EarlierReleaseSpec": "spec.question_parts",
-    "PublishedSpec": "spec.published",
-    "ReferenceSpec": "spec.question_parts",
-    "TableSpec": "spec.spec",
+    "AgainstSpec": "question.question_parts",
+    "AuditSpec": "question.spec",
+    "EarlierReleaseSpec": "question.question_parts",
+    "PublishedSpec": "question.published",
+    "ReferenceSpec": "question.question_parts",
+    "TableSpec": "question.spec",
 }
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def __getattr__(name: str) -> Any:
 
 def _models() -> dict[str, Any]:
     """Every model by the name of its class."""
-    models = import_module("kanon_sql.spec.models.catalogue").ALL_MODELS.values()
+    models = import_module("kanon_sql.question.models.catalogue").ALL_MODELS.values()
     return {model.__name__: model for model in models}
 
 

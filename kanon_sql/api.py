@@ -22,12 +22,7 @@ from kanon_sql.profiling import profiler
 from kanon_sql.profiling.profile_plan import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling.propose import Proposal, propose
 from kanon_sql.profiling.result import ProfileResult
-from kanon_sql.report.explain import Explanation, explained
-from kanon_sql.report.words.numbers import with_python_words
-from kanon_sql.results.release import Algorithm, ReleaseFindings
-from kanon_sql.results.stored import StoredProfile, StoredTradeoff, result_of
-from kanon_sql.results.writing import check_writable
-from kanon_sql.spec.arguments import (
+from kanon_sql.question.arguments import (
     CellArguments,
     CellRules,
     Checks,
@@ -44,10 +39,15 @@ from kanon_sql.spec.arguments import (
     spec_from_arguments,
     suggests_parameters,
 )
-from kanon_sql.spec.policy import Policy
-from kanon_sql.spec.policy import policies as shipped_policies
-from kanon_sql.spec.published import PublishedSpec
-from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.question.policy import Policy
+from kanon_sql.question.policy import policies as shipped_policies
+from kanon_sql.question.published import PublishedSpec
+from kanon_sql.question.spec import AuditSpec, TableSpec
+from kanon_sql.report.explain import Explanation, explained
+from kanon_sql.report.words.numbers import with_python_words
+from kanon_sql.results.release import Algorithm, ReleaseFindings
+from kanon_sql.results.stored import StoredProfile, StoredTradeoff, result_of
+from kanon_sql.results.writing import check_writable
 from kanon_sql.sql.dialects import Quote
 
 

@@ -31,14 +31,14 @@ from kanon_sql.cli.option_kinds import PIPELINE_FORMATS
 from kanon_sql.engines import SCHEMES, connect
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.servers import SERVERS
+from kanon_sql.question.models.base import IN_WORDS, Model
+from kanon_sql.question.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 from kanon_sql.report.words.phrases import has_phrases
-from kanon_sql.spec.models.base import IN_WORDS, Model
-from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 from kanon_sql.sql import macros
 from kanon_sql.sql.dialects.rules import TRAITS, Traits
 
 RULE = (
-    "errors files | spec sql | plan engines results | report | auditing | anonymizing profiling"
+    "errors files | question sql | plan engines results | report | auditing | anonymizing profiling"
     " | api cli | __main__"
 )
 """The packages from the ground up. One imports only what stands left of the bars around it."""
@@ -158,8 +158,8 @@ def test_a_public_class_has_a_name_of_its_own() -> None:
     [
         ("duckdb", {"engines", "cli"}),
         ("sqlglot", {"engines", "sql"}),
-        ("jinja2", {"report", "spec", "sql"}),
-        ("yaml", {"spec"}),
+        ("jinja2", {"report", "question", "sql"}),
+        ("yaml", {"question"}),
         ("click", {"cli"}),
         ("mcp", {"cli"}),
         ("mcp_types", {"cli"}),
@@ -206,7 +206,7 @@ def test_what_is_public_says_what_it_means(module: str) -> None:
 
     assert room.__doc__
     if module.removeprefix("kanon_sql.").startswith(
-        ("api", "errors", "spec.models", "spec.spec", "results.table", "auditing.auditor")
+        ("api", "errors", "question.models", "question.spec", "results.table", "auditing.auditor")
     ):
         assert [name for name, member in public.items() if not _own_docstring(member)] == []
 
@@ -278,7 +278,7 @@ def test_nothing_of_a_model_is_missing(name: str) -> None:
     missing = {
         f"{family.__name__}: {model.__name__} in __all__": model.__name__ not in family.__all__,
         **{
-            f"kanon_sql/spec/models/{file}: {each} of {name}": not getattr(model, each, None)
+            f"kanon_sql/question/models/{file}: {each} of {name}": not getattr(model, each, None)
             for each, file in DECLARED.items()
         },
         f"{family.__name__}: thresholds and worst of {model.__name__}": not (

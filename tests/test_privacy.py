@@ -27,8 +27,8 @@ from kanon_sql.auditing.auditor import audit
 from kanon_sql.auditing.contract import compile_contract
 from kanon_sql.engines.duckdb.hub import without_values
 from kanon_sql.engines.session import RunOptions
+from kanon_sql.question.spec import AuditSpec
 from kanon_sql.report.pipelines import github, junit, openlineage, sarif
-from kanon_sql.spec.spec import AuditSpec
 
 
 def outputs(result: kanon.AuditResult) -> str:

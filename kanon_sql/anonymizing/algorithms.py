@@ -39,6 +39,7 @@ from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
 from kanon_sql.errors import InputError, option
 from kanon_sql.plan.violating_classes import required_crowds
+from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.results.release import (
     GeneralizationStep,
     MinimalNode,
@@ -46,7 +47,6 @@ from kanon_sql.results.release import (
     Recoded,
 )
 from kanon_sql.results.table import Rows, TableResult
-from kanon_sql.spec.models.sizes import KAnonymity
 
 MOST_NODES = 50_000
 MOST_COMBINATIONS = 200_000

@@ -48,12 +48,12 @@ from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.resolve import column_levels
+from kanon_sql.question.models.sizes import KAnonymity
+from kanon_sql.question.spec import AuditSpec, TableSpec, in_words_of_spec
 from kanon_sql.results.release import SEARCHES, Anonymization, Before, Compared, Metrics, Recoded
 from kanon_sql.results.table import Rows, TableResult, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import check_writable, refuse_to_overwrite
-from kanon_sql.spec.models.sizes import KAnonymity
-from kanon_sql.spec.spec import AuditSpec, TableSpec, in_words_of_spec
 
 if TYPE_CHECKING:
     from kanon_sql.report.dry_run import ExpectedTable

@@ -21,8 +21,8 @@ from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.steps import records, step
+from kanon_sql.question.spec import AuditSpec
 from kanon_sql.results.writing import write_atomically
-from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.statement import Statement

@@ -36,14 +36,14 @@ from kanon_sql.engines.session import (
 from kanon_sql.errors import SpecError, described_value
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.violating_classes import is_judged_by_class
+from kanon_sql.question.arguments import suggests_parameters
+from kanon_sql.question.models.sizes import KAnonymity
+from kanon_sql.question.spec import AuditSpec, in_words_of_spec
 from kanon_sql.report.display import Chart, Displayed
 from kanon_sql.results.release import Curve, Point, Search, Tradeoff
 from kanon_sql.results.table import IF_SET, UNWRITTEN, Status, Tabular, Written, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
-from kanon_sql.spec.arguments import suggests_parameters
-from kanon_sql.spec.models.sizes import KAnonymity
-from kanon_sql.spec.spec import AuditSpec, in_words_of_spec
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block

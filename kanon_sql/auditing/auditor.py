@@ -46,10 +46,10 @@ from kanon_sql.plan.preconditions import without_label
 from kanon_sql.plan.question import AtLevel, ResolvedQuestion
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.steps import records
+from kanon_sql.question.spec import AuditSpec, in_words_of_spec
 from kanon_sql.results.table import Rows, Status, Summary, TableResult, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
-from kanon_sql.spec.spec import AuditSpec, in_words_of_spec
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.tables import Row, family
 

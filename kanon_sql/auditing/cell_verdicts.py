@@ -21,15 +21,15 @@ from kanon_sql.plan.cells import (
 )
 from kanon_sql.plan.published_cells import PublishedCells, statements_on
 from kanon_sql.plan.steps import Precondition
-from kanon_sql.results.cells import CellCheckResult, CellSummary
-from kanon_sql.spec.models.cells import (
+from kanon_sql.question.models.cells import (
     Derivable,
     Differences,
     GroupDisclosure,
     MinContributors,
     Rounded,
 )
-from kanon_sql.spec.spec import SHOWN
+from kanon_sql.question.spec import SHOWN
+from kanon_sql.results.cells import CellCheckResult, CellSummary
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 

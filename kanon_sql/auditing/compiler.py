@@ -26,9 +26,9 @@ from kanon_sql.plan.named_columns import names_without_table, other_names_withou
 from kanon_sql.plan.question import BoundColumn, OtherTableKey, ResolvedQuestion
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.question.arguments import suggests_parameters
+from kanon_sql.question.spec import AuditSpec, TableSpec
 from kanon_sql.results.writing import refuse_to_overwrite
-from kanon_sql.spec.arguments import suggests_parameters
-from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.ctes import named_sets, until
 from kanon_sql.sql.dialects import Quote, name_in, quoted, rules_of, translated
 from kanon_sql.sql.dialects.rules import TRAITS

@@ -22,19 +22,19 @@ from kanon_sql.errors import SpecError, option
 from kanon_sql.files import file_kind, stem
 from kanon_sql.plan.check_statement import check_statement
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
-from kanon_sql.report.pipelines.outcomes import check_name
-from kanon_sql.results.table import CheckResult
-from kanon_sql.spec.contract import (
+from kanon_sql.question.contract import (
     ENGINE,
     PROPERTY,
     RULE_ID_PREFIX,
     refuse_placeholders,
     with_rules,
 )
-from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.composition import ComposedModel
-from kanon_sql.spec.spec import AuditSpec, TableSpec
-from kanon_sql.spec.yaml_document import as_yaml
+from kanon_sql.question.models.base import Model
+from kanon_sql.question.models.composition import ComposedModel
+from kanon_sql.question.spec import AuditSpec, TableSpec
+from kanon_sql.question.yaml_document import as_yaml
+from kanon_sql.report.pipelines.outcomes import check_name
+from kanon_sql.results.table import CheckResult
 from kanon_sql.sql.gate import sets_of
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.redaction import without_texts

@@ -32,7 +32,7 @@ from kanon_sql.auditing.whole_tables import (
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option, plural
 from kanon_sql.plan.published_cells import CellRelation
-from kanon_sql.spec.models.cells import Derivable
+from kanon_sql.question.models.cells import Derivable
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row

@@ -17,9 +17,14 @@ from kanon_sql.errors import InputError, option, plural
 from kanon_sql.plan.event_plan import EventCheck, EventPlan
 from kanon_sql.plan.preconditions import WITH_ENTITY
 from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.question.models.base import Number
+from kanon_sql.question.models.events import (
+    MOST_COMBINATIONS,
+    MOST_EXPANDED,
+    KmAnonymity,
+    KnownEvents,
+)
 from kanon_sql.results.table import CheckResult, Events
-from kanon_sql.spec.models.base import Number
-from kanon_sql.spec.models.events import MOST_COMBINATIONS, MOST_EXPANDED, KmAnonymity, KnownEvents
 from kanon_sql.sql.quoting import exactly
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row

@@ -17,11 +17,11 @@ from kanon_sql.errors import SpecError
 from kanon_sql.files import stem
 from kanon_sql.plan.check_statement import check_statement
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
+from kanon_sql.question.published import PublishedSpec
+from kanon_sql.question.spec import TableSpec
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import Dataset, Lineage, TableResult, today
 from kanon_sql.results.version import VERSION
-from kanon_sql.spec.published import PublishedSpec
-from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.tables import Table
 

@@ -16,10 +16,10 @@ from kanon_sql.plan.named_columns import NamedColumn
 from kanon_sql.plan.question import DataFacts, Roles, same_name
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
-from kanon_sql.spec.models.cells import Differences
-from kanon_sql.spec.published import PublishedSpec
-from kanon_sql.spec.question_parts import AgainstSpec, ReferenceSpec
-from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.question.models.cells import Differences
+from kanon_sql.question.published import PublishedSpec
+from kanon_sql.question.question_parts import AgainstSpec, ReferenceSpec
+from kanon_sql.question.spec import AuditSpec, TableSpec
 from kanon_sql.sql.tables import Table
 
 

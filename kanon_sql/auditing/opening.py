@@ -28,9 +28,9 @@ from kanon_sql.plan.named_columns import NamedColumn
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.question.other_tables import OtherTableKind
+from kanon_sql.question.spec import AuditSpec, TableSpec
 from kanon_sql.results.writing import refuse_to_overwrite
-from kanon_sql.spec.other_tables import OtherTableKind
-from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Table
 

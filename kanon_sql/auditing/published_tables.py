@@ -19,12 +19,12 @@ from kanon_sql.errors import Faults, InputError, plural, with_flags
 from kanon_sql.plan.cells import CellQuestion, node_names
 from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.published_cells import statements_on
+from kanon_sql.question.models.cells import Derivable
+from kanon_sql.question.spec import AuditSpec, in_words_of_spec
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import Lineage, Rows, Status, Summary, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
-from kanon_sql.spec.models.cells import Derivable
-from kanon_sql.spec.spec import AuditSpec, in_words_of_spec
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row

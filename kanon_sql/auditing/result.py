@@ -19,12 +19,12 @@ from kanon_sql.plan.question import BoundColumn, DataFacts, OtherTableKey, Resol
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.resolve_roles import hierarchy_sources, masked_columns, masked_in_other
 from kanon_sql.plan.steps import Precondition, other_records
+from kanon_sql.question.arguments import suggests_parameters
+from kanon_sql.question.hierarchy_table import HierarchyTable, table_of_rows
+from kanon_sql.question.other_tables import EARLIER, REFERENCE
 from kanon_sql.report.display import Displayed
 from kanon_sql.results.diff import Diff
 from kanon_sql.results.table import AuditFindings, HistogramBin, Summary
-from kanon_sql.spec.arguments import suggests_parameters
-from kanon_sql.spec.hierarchy_table import HierarchyTable, table_of_rows
-from kanon_sql.spec.other_tables import EARLIER, REFERENCE
 from kanon_sql.sql.gate import require_select
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row, Table

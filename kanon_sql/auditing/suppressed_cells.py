@@ -34,8 +34,8 @@ from kanon_sql.plan.published_cells import (
     named_cell,
     nodes_of,
 )
+from kanon_sql.question.models.cells import Derivable
 from kanon_sql.results.cells import CellCheckResult
-from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.sql.quoting import generated_or_quoted
 from kanon_sql.sql.statement import Statement
 

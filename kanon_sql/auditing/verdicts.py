@@ -28,12 +28,15 @@ from kanon_sql.errors import InputError, plural
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.question import BoundCheck
-from kanon_sql.results.table import CheckResult, PolicyOutcome
-from kanon_sql.spec.models.base import Model, Number, ReferenceModel, SensitiveModel
-from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
-from kanon_sql.spec.models.diversity import Homogeneity, RecursiveClDiversity
-from kanon_sql.spec.models.events import EventModel
-from kanon_sql.spec.models.risk import (
+from kanon_sql.question.models.base import Model, Number, ReferenceModel, SensitiveModel
+from kanon_sql.question.models.composition import (
+    ComposedKAnonymity,
+    ComposedLDiversity,
+    ComposedModel,
+)
+from kanon_sql.question.models.diversity import Homogeneity, RecursiveClDiversity
+from kanon_sql.question.models.events import EventModel
+from kanon_sql.question.models.risk import (
     JournalistRisk,
     KMapEstimate,
     MarketerRisk,
@@ -42,11 +45,12 @@ from kanon_sql.spec.models.risk import (
     RiskModel,
     SampleUniqueness,
 )
-from kanon_sql.spec.models.sizes import DeltaPresence, KAnonymity, KMap
-from kanon_sql.spec.other_tables import REFERENCE
-from kanon_sql.spec.policy import NotAsked, Policy
-from kanon_sql.spec.published import PublishedSpec
-from kanon_sql.spec.spec import TableSpec
+from kanon_sql.question.models.sizes import DeltaPresence, KAnonymity, KMap
+from kanon_sql.question.other_tables import REFERENCE
+from kanon_sql.question.policy import NotAsked, Policy
+from kanon_sql.question.published import PublishedSpec
+from kanon_sql.question.spec import TableSpec
+from kanon_sql.results.table import CheckResult, PolicyOutcome
 from kanon_sql.sql.quoting import SLACK, exactly
 from kanon_sql.sql.tables import Row
 

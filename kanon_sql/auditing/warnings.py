@@ -11,10 +11,10 @@ from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.join_columns import can_be_equal
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import SpellingLook
+from kanon_sql.question.hierarchy import DATES, Years
+from kanon_sql.question.hierarchy_table import summary as summary_of_faults
+from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.results.table import CheckResult, Summary, homogeneous_members
-from kanon_sql.spec.hierarchy import DATES, Years
-from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
-from kanon_sql.spec.other_tables import REFERENCE
 from kanon_sql.sql.tables import Row, Table
 
 _FEW = 20

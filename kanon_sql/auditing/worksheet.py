@@ -19,9 +19,9 @@ from kanon_sql.plan.join_columns import sides
 from kanon_sql.plan.preconditions import entity_known, preconditions
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.steps import name_list, records, step, with_entity
+from kanon_sql.question.spec import AuditSpec
 from kanon_sql.results.worksheet import FILLED_IN, NUMBER, SIZES
 from kanon_sql.results.writing import write_atomically
-from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.macros import render
 

@@ -16,8 +16,8 @@ from kanon_sql.cli.option_kinds import split_at_commas
 from kanon_sql.files import REDACTED, sha256_of, without_credentials
 
 if TYPE_CHECKING:
+    from kanon_sql.question.spec import AuditSpec, TablesKey
     from kanon_sql.results.table import FileDigest
-    from kanon_sql.spec.spec import AuditSpec, TablesKey
 
 ARGUMENTS = "kanon_sql.arguments"
 """Key in the context's `meta` of the arguments as given."""
@@ -154,7 +154,7 @@ def _check_without_values(text: str) -> str:
     >>> _check_without_values('alpha_k_anonymity:alpha=0.5,values=[HIV, "a,b"],k=2')
     'alpha_k_anonymity:alpha=0.5,values=[…],k=2'
     """
-    from kanon_sql.spec.yaml_document import LISTS_OF_VALUES
+    from kanon_sql.question.yaml_document import LISTS_OF_VALUES
 
     model, colon, parameters = text.partition(":")
     settings = [part.partition("=") for part in split_at_commas(parameters)] if colon else []

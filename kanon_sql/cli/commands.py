@@ -71,8 +71,8 @@ from kanon_sql.errors import EngineError, SpecError, plural, with_flags
 if TYPE_CHECKING:
     from kanon_sql.anonymizing.release.options import ReleaseOptions
     from kanon_sql.auditing.result import AuditResult
+    from kanon_sql.question.spec import AuditSpec, SelectedTables, TablesKey
     from kanon_sql.report.dry_run import ExpectedTable
-    from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablesKey
 
 
 @main.command(cls=Grouped, epilog=examples_of("audit"))

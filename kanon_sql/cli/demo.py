@@ -23,8 +23,8 @@ from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kanon_sql.errors import SpecError
+from kanon_sql.question.yaml_document import shipped
 from kanon_sql.results.writing import replaced_folder, write_atomically
-from kanon_sql.spec.yaml_document import shipped
 
 if TYPE_CHECKING:
     from kanon_sql.auditing.result import AuditResult

@@ -31,9 +31,9 @@ def schema(of: str) -> int:
     """
     import json
 
+    from kanon_sql.question.policy import policy_schema
+    from kanon_sql.question.spec import json_schema
     from kanon_sql.results.schema import baseline_schema, result_schema, schema_id
-    from kanon_sql.spec.policy import policy_schema
-    from kanon_sql.spec.spec import json_schema
 
     document = {
         "spec": json_schema,
@@ -58,8 +58,8 @@ def policy(policy: str | None, format: str) -> int:
     """
     import json
 
+    from kanon_sql.question.policy import policies, policy_named
     from kanon_sql.report import policies as pages
-    from kanon_sql.spec.policy import policies, policy_named
 
     chosen = [policy_named(policy)] if policy else list(policies().values())
     if format == "json":
@@ -116,7 +116,7 @@ def demo(context: click.Context, /, folder: str, overwrite: bool) -> int:
     with watching(context) as watch:
         from kanon_sql.auditing.auditor import audit as run
         from kanon_sql.engines.session import RunOptions
-        from kanon_sql.spec.spec import AuditSpec
+        from kanon_sql.question.spec import AuditSpec
 
         spec = AuditSpec.from_file(path / example.SPEC)
         result = with_files(run(spec, RunOptions(watch=watch)), spec)

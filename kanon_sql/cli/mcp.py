@@ -31,11 +31,11 @@ from kanon_sql.cli.question import is_contract, is_spec_file, refuse_server
 from kanon_sql.cli.signals import stops
 from kanon_sql.engines.session import RunArguments
 from kanon_sql.errors import EngineError, KanonError, MissingDriverError, SpecError
+from kanon_sql.question.arguments import only
+from kanon_sql.question.hierarchy import GeneralizationHierarchy
+from kanon_sql.question.spec import AuditSpec, TableSpec
 from kanon_sql.results.table import Summary, TableResult
 from kanon_sql.results.version import VERSION
-from kanon_sql.spec.arguments import only
-from kanon_sql.spec.hierarchy import GeneralizationHierarchy
-from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server

@@ -23,13 +23,13 @@ from kanon_sql.cli.option_kinds import (
     together,
 )
 from kanon_sql.errors import NO_SOURCE_ORDER
-from kanon_sql.spec.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
+from kanon_sql.question.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
 
-OF_TABLE = Fields("spec/spec.py", "TableSpec")
+OF_TABLE = Fields("question/spec.py", "TableSpec")
 _OF_OTHERS = {
-    REFERENCE: Fields("spec/question_parts.py", "ReferenceSpec"),
-    EARLIER: Fields("spec/question_parts.py", "EarlierReleaseSpec"),
-    AGAINST: Fields("spec/question_parts.py", "AgainstSpec"),
+    REFERENCE: Fields("question/question_parts.py", "ReferenceSpec"),
+    EARLIER: Fields("question/question_parts.py", "EarlierReleaseSpec"),
+    AGAINST: Fields("question/question_parts.py", "AgainstSpec"),
 }
 _METAVARS = {
     "columns": "COL=COL,…",
@@ -116,7 +116,7 @@ QUESTION = (
 INITIAL_ROLES = (*_ROLES, _ENTITY)
 
 
-OF_CELLS = Fields("spec/published.py", "PublishedSpec")
+OF_CELLS = Fields("question/published.py", "PublishedSpec")
 CELLS = (
     OF_CELLS.option("by"),
     OF_CELLS.option("value", metavar="COL"),

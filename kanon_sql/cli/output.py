@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.engines.session import RunOptions, Watch
     from kanon_sql.profiling.result import ProfileResult
+    from kanon_sql.question.spec import AuditSpec, SelectedTables, TablePlaces
     from kanon_sql.report.document import Block
     from kanon_sql.report.dry_run import ExpectedTable
     from kanon_sql.results.baseline import Baseline
     from kanon_sql.results.diff import Diff
     from kanon_sql.results.release import GeneralizationStep
-    from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablePlaces
 
 
 ENGINE_FAILED = 3

@@ -25,14 +25,20 @@ from kanon_sql.cli.option_kinds import (
     parsed_levels,
 )
 from kanon_sql.errors import SpecError, did_you_mean
-from kanon_sql.spec.other_tables import AGAINST, EARLIER, OTHER_TABLES, REFERENCE, OtherTableKind
+from kanon_sql.question.other_tables import (
+    AGAINST,
+    EARLIER,
+    OTHER_TABLES,
+    REFERENCE,
+    OtherTableKind,
+)
 
 if TYPE_CHECKING:
     from kanon_sql.profiling.profile_plan import Identifying
-    from kanon_sql.spec.hierarchy import GeneralizationHierarchy
-    from kanon_sql.spec.models.base import Model
-    from kanon_sql.spec.published import PublishedSpec
-    from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablesKey, TableSpec
+    from kanon_sql.question.hierarchy import GeneralizationHierarchy
+    from kanon_sql.question.models.base import Model
+    from kanon_sql.question.published import PublishedSpec
+    from kanon_sql.question.spec import AuditSpec, SelectedTables, TablesKey, TableSpec
 
 
 _NAMES = {REFERENCE: r"[A-Za-z_]\w*", EARLIER: r"\w+", AGAINST: r"\w+"}
@@ -270,7 +276,7 @@ def _one_table_spec(
     target: str, quasi_identifiers: Sequence[str], values: Mapping[str, Any], **more: Any
 ) -> AuditSpec:
     """The spec of one table, from the options that it shares with other commands and `more`."""
-    from kanon_sql.spec.spec import AuditSpec, TableSpec, table_spec
+    from kanon_sql.question.spec import AuditSpec, TableSpec, table_spec
 
     events = values.get("events", ())
     of_columns = _generalisable(quasi_identifiers, values, events)
@@ -304,10 +310,10 @@ def _spec_of_records(
     context: click.Context, target: str, values: Mapping[str, Any], but: Sequence[str] = ()
 ) -> AuditSpec:
     """The spec in a file, which has tables of records. Raises `SpecError`."""
-    from kanon_sql.spec.spec import AuditSpec
+    from kanon_sql.question.spec import AuditSpec
 
     if is_contract(target):
-        from kanon_sql.spec.contract import read_contract
+        from kanon_sql.question.contract import read_contract
 
         refuse_a_second_question(context, target, (*but, "connect"))
         server, connect = values["server"], values["connect"]
@@ -344,7 +350,7 @@ def selected(
     context: click.Context, target: str | None, values: Mapping[str, Any]
 ) -> SelectedTables:
     """The tables of a target, or of a dbt manifest. Raises `SpecError`."""
-    from kanon_sql.spec.spec import SelectedTables
+    from kanon_sql.question.spec import SelectedTables
 
     manifest = values["manifest"]
     if not manifest:
@@ -370,7 +376,7 @@ def manifest_tables(
     keys: Sequence[TablesKey] = ("tables",),
 ) -> SelectedTables:
     """The tables of a dbt manifest, of records, published, or both. Raises `SpecError`."""
-    from kanon_sql.spec.dbt.manifest import read_manifest
+    from kanon_sql.question.dbt.manifest import read_manifest
 
     manifest = values["manifest"]
     options = [option for option in _options_set(context) if option not in _CONNECTION_OPTIONS]
@@ -411,7 +417,7 @@ def is_contract(target: str) -> bool:
     """Whether a file is a data contract, which is a spec."""
     if not (is_spec_file(target) and Path(target).is_file()):
         return False
-    from kanon_sql.spec.yaml_document import YamlDocument
+    from kanon_sql.question.yaml_document import YamlDocument
 
     return YamlDocument.read(Path(target)).is_contract
 
@@ -420,7 +426,7 @@ def _contract_tables(
     context: click.Context, target: str, values: Mapping[str, Any]
 ) -> SelectedTables:
     """The selected tables of a data contract. Raises `SpecError`."""
-    from kanon_sql.spec.contract import read_contract
+    from kanon_sql.question.contract import read_contract
 
     options = [
         option for option in _options_set(context, THRESHOLDS) if option not in _CONNECTION_OPTIONS
@@ -468,7 +474,7 @@ def _options_set(context: click.Context, but: Sequence[str] = ()) -> list[str]:
 
 def hierarchies(values: Mapping[str, Any]) -> dict[str, GeneralizationHierarchy]:
     """The hierarchies in `--hierarchy` by column. Raises `SpecError`."""
-    from kanon_sql.spec.hierarchy import parse_builder
+    from kanon_sql.question.hierarchy import parse_builder
 
     tables = bool(values.get("connect"))
     return of_columns(
@@ -482,7 +488,7 @@ def _generalisable(
     quasi_identifiers: Sequence[str], values: Mapping[str, Any], events: Sequence[str]
 ) -> dict[str, Any]:
     """The quasi-identifiers and event columns with their hierarchy and clip options."""
-    from kanon_sql.spec.hierarchy import parse_clip
+    from kanon_sql.question.hierarchy import parse_clip
 
     clips = of_columns("--clip", values.get("clip", ()), lambda text, _: parse_clip(text))
     settings: dict[str, dict[str, Any]] = {}
@@ -526,7 +532,7 @@ def _checks(
     values: Mapping[str, Any], sensitive: Sequence[str], references: list[str]
 ) -> list[Model]:
     """The requested checks, short forms first."""
-    from kanon_sql.spec.models.catalogue import short_checks
+    from kanon_sql.question.models.catalogue import short_checks
 
     for flag in ("l", "t"):
         if values[flag] is not None and not sensitive:
@@ -548,7 +554,7 @@ def cells_selected(
     context: click.Context, target: str | None, values: Mapping[str, Any]
 ) -> SelectedTables:
     """The published tables of a target, or of a dbt manifest. Raises `SpecError`."""
-    from kanon_sql.spec.spec import SelectedTables
+    from kanon_sql.question.spec import SelectedTables
 
     if values["manifest"]:
         return manifest_tables(context, target, values, ("published",))
@@ -561,8 +567,8 @@ def cells_question(
     context: click.Context, target: str | None, values: Mapping[str, Any]
 ) -> AuditSpec:
     """The spec of a published table, from a target and options. Raises `SpecError`."""
-    from kanon_sql.spec.published import PublishedSpec
-    from kanon_sql.spec.spec import AuditSpec, published_spec
+    from kanon_sql.question.published import PublishedSpec
+    from kanon_sql.question.spec import AuditSpec, published_spec
 
     if target is None:
         raise SpecError("name what to look at: a file, a table, a spec file, or --manifest FILE.")
@@ -590,7 +596,7 @@ def cells_question(
 
 def _cell_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that are written in another way than in a spec file."""
-    from kanon_sql.spec.published import bounds, mark_of, text_or_null
+    from kanon_sql.question.published import bounds, mark_of, text_or_null
 
     settings: dict[str, Any] = {}
     if values["margins"]:
@@ -634,8 +640,8 @@ def _cell_margins(texts: Sequence[str]) -> Any:
 
 def _cell_rules(values: Mapping[str, Any], against: Sequence[str]) -> list[Model]:
     """The requested rules, short forms first."""
-    from kanon_sql.spec.models.catalogue import short_rules
-    from kanon_sql.spec.yaml_document import scalar_or_list
+    from kanon_sql.question.models.catalogue import short_rules
+    from kanon_sql.question.yaml_document import scalar_or_list
 
     pairs = []
     for text in values["dominance"]:

@@ -30,7 +30,7 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.engines.readers import TextOptions
 from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
 from kanon_sql.files import Decimal, is_sqlite
-from kanon_sql.spec.arguments import column_list, suggests_parameters
+from kanon_sql.question.arguments import column_list, suggests_parameters
 
 SCHEMES = {
     "duckdb": ("duckdb.engine", "DuckDBEngine"),

@@ -26,7 +26,7 @@ from kanon_sql.engines.failures import (
 from kanon_sql.engines.names import url_of
 from kanon_sql.engines.warehouse import Catalogued
 from kanon_sql.errors import EngineError, InputError, KanonError
-from kanon_sql.spec.yaml_document import shipped
+from kanon_sql.question.yaml_document import shipped
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Column, Row, Table
 

@@ -20,7 +20,7 @@ from kanon_sql.engines.names import display_name, name_parts, resolved_name
 from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.engines.session import CteStore
 from kanon_sql.errors import EngineError, InputError, KanonError, option
-from kanon_sql.spec.yaml_document import shipped
+from kanon_sql.question.yaml_document import shipped
 from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier

@@ -48,9 +48,9 @@ from kanon_sql.plan.steps import (
     step,
     with_entity,
 )
-from kanon_sql.spec.models.base import AT_RISK, ReferenceModel
-from kanon_sql.spec.models.sizes import KAnonymity
-from kanon_sql.spec.spec import SHOWN
+from kanon_sql.question.models.base import AT_RISK, ReferenceModel
+from kanon_sql.question.models.sizes import KAnonymity
+from kanon_sql.question.spec import SHOWN
 from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, family

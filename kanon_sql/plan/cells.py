@@ -15,8 +15,8 @@ from kanon_sql.plan.preconditions import preconditions, without_label
 from kanon_sql.plan.question import AtLevel, BoundColumn, ResolvedQuestion, same_name
 from kanon_sql.plan.resolve import column_levels, column_named, refuse_uncomparable
 from kanon_sql.plan.steps import Precondition, name_list, records, step
-from kanon_sql.spec.hierarchy import SUPPRESS
-from kanon_sql.spec.models.cells import (
+from kanon_sql.question.hierarchy import SUPPRESS
+from kanon_sql.question.models.cells import (
     CellModel,
     Differences,
     Dominance,
@@ -24,8 +24,8 @@ from kanon_sql.spec.models.cells import (
     MinContributors,
     PPercent,
 )
-from kanon_sql.spec.published import PublishedSpec
-from kanon_sql.spec.spec import SHOWN, TableSpec
+from kanon_sql.question.published import PublishedSpec
+from kanon_sql.question.spec import SHOWN, TableSpec
 from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.macros import macro_names, render, render_known
 from kanon_sql.sql.quoting import generated_or_quoted, identifier, literal

@@ -14,9 +14,9 @@ from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable, Resolve
 from kanon_sql.plan.sensitive_plan import order_of_values, other_sensitive
 from kanon_sql.plan.steps import other_records, records, step, with_entity, with_files_as_ctes
 from kanon_sql.plan.violating_classes import reference_of
-from kanon_sql.spec.models.base import ReferenceModel
-from kanon_sql.spec.models.composition import ComposedModel
-from kanon_sql.spec.models.events import EventModel
+from kanon_sql.question.models.base import ReferenceModel
+from kanon_sql.question.models.composition import ComposedModel
+from kanon_sql.question.models.events import EventModel
 from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.statement import Statement
 

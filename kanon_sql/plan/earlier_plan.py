@@ -17,7 +17,11 @@ from kanon_sql.plan.join_columns import column_pair, entity_pair
 from kanon_sql.plan.question import BoundColumn, OtherTable, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import class_conditions
 from kanon_sql.plan.steps import name_list, other_records, records, step
-from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
+from kanon_sql.question.models.composition import (
+    ComposedKAnonymity,
+    ComposedLDiversity,
+    ComposedModel,
+)
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 

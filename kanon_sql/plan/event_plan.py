@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import audited
 from kanon_sql.plan.steps import name_list, records, step
-from kanon_sql.spec.models.events import MOST_EXPANDED, EventModel, KmAnonymity, KnownEvents
-from kanon_sql.spec.spec import SHOWN
+from kanon_sql.question.models.events import MOST_EXPANDED, EventModel, KmAnonymity, KnownEvents
+from kanon_sql.question.spec import SHOWN
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 

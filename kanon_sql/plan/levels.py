@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from kanon_sql.errors import SpecError
-from kanon_sql.spec.hierarchy import (
+from kanon_sql.question.hierarchy import (
     DATES,
     SUPPRESS,
     Bottom,
@@ -35,7 +35,7 @@ from kanon_sql.spec.hierarchy import (
     expanded,
     level_label,
 )
-from kanon_sql.spec.hierarchy_table import (
+from kanon_sql.question.hierarchy_table import (
     Fault,
     Faults,
     HierarchyTable,

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
 from kanon_sql.plan.question import Location, OtherTableKey, same_name
-from kanon_sql.spec.hierarchy_table import read_hierarchy
-from kanon_sql.spec.models.base import Model, SensitiveModel
-from kanon_sql.spec.models.composition import ComposedLDiversity
-from kanon_sql.spec.other_tables import EARLIER, OtherTableKind
-from kanon_sql.spec.question_parts import EarlierReleaseSpec, OtherTableSpec, ReferenceSpec
-from kanon_sql.spec.spec import ROLES, TableSpec
+from kanon_sql.question.hierarchy_table import read_hierarchy
+from kanon_sql.question.models.base import Model, SensitiveModel
+from kanon_sql.question.models.composition import ComposedLDiversity
+from kanon_sql.question.other_tables import EARLIER, OtherTableKind
+from kanon_sql.question.question_parts import EarlierReleaseSpec, OtherTableSpec, ReferenceSpec
+from kanon_sql.question.spec import ROLES, TableSpec
 from kanon_sql.sql.conditions import Condition, columns_of, condition
 from kanon_sql.sql.tables import Column, Table, find
 

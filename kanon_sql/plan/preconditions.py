@@ -16,8 +16,8 @@ from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import AtLevel, BoundColumn, OtherTable, Pair, ResolvedQuestion
 from kanon_sql.plan.steps import Precondition, other_records, records, step
-from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.other_tables import REFERENCE
+from kanon_sql.question.models.base import Model
+from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.sql.conditions import Condition
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import value_as_text

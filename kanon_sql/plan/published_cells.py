@@ -26,8 +26,8 @@ from kanon_sql.plan.cells import (
 from kanon_sql.plan.question import BoundColumn, same_name
 from kanon_sql.plan.resolve import column_named
 from kanon_sql.plan.steps import records
-from kanon_sql.spec.published import PublishedSpec
-from kanon_sql.spec.spec import SHOWN
+from kanon_sql.question.published import PublishedSpec
+from kanon_sql.question.spec import SHOWN
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 from kanon_sql.sql.statement import Statement

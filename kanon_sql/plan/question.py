@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Literal
 
 from kanon_sql.plan.levels import ColumnLevels
-from kanon_sql.spec.hierarchy import GeneralizationHierarchy
-from kanon_sql.spec.hierarchy_table import HierarchyTable, Paths
-from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
-from kanon_sql.spec.question_parts import OtherTableSpec
-from kanon_sql.spec.spec import TableSpec
+from kanon_sql.question.hierarchy import GeneralizationHierarchy
+from kanon_sql.question.hierarchy_table import HierarchyTable, Paths
+from kanon_sql.question.models.base import Model
+from kanon_sql.question.other_tables import EARLIER, REFERENCE, OtherTableKind
+from kanon_sql.question.question_parts import OtherTableSpec
+from kanon_sql.question.spec import TableSpec
 from kanon_sql.sql.conditions import Condition
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Table, family

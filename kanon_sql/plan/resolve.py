@@ -24,15 +24,19 @@ from kanon_sql.plan.question import (
     Roles,
     same_name,
 )
-from kanon_sql.spec.hierarchy_table import read_tree
-from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
-from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
-from kanon_sql.spec.models.diversity import Homogeneity, TCloseness
-from kanon_sql.spec.models.events import EventModel, KmAnonymity, KnownEvents
-from kanon_sql.spec.models.sizes import KAnonymity, KMap
-from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
-from kanon_sql.spec.spec import TableSpec
+from kanon_sql.question.hierarchy_table import read_tree
+from kanon_sql.question.models.base import Model, ReferenceModel, SensitiveModel
+from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.question.models.composition import (
+    ComposedKAnonymity,
+    ComposedLDiversity,
+    ComposedModel,
+)
+from kanon_sql.question.models.diversity import Homogeneity, TCloseness
+from kanon_sql.question.models.events import EventModel, KmAnonymity, KnownEvents
+from kanon_sql.question.models.sizes import KAnonymity, KMap
+from kanon_sql.question.other_tables import EARLIER, REFERENCE, OtherTableKind
+from kanon_sql.question.spec import TableSpec
 from kanon_sql.sql.tables import Column, Table, family, find
 
 _DEFAULT_MODELS = tuple(

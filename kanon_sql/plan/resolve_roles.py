@@ -23,9 +23,9 @@ from kanon_sql.plan.resolve import (
     refuse_two_roles,
     refuse_uncomparable,
 )
-from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
-from kanon_sql.spec.question_parts import EarlierReleaseSpec, OtherTableSpec, ReferenceSpec
-from kanon_sql.spec.spec import ROLES, TableSpec
+from kanon_sql.question.other_tables import EARLIER, REFERENCE, OtherTableKind
+from kanon_sql.question.question_parts import EarlierReleaseSpec, OtherTableSpec, ReferenceSpec
+from kanon_sql.question.spec import ROLES, TableSpec
 from kanon_sql.sql.dialects.rules import BLANK_FIRST
 from kanon_sql.sql.tables import Column, Table, find
 

@@ -20,9 +20,9 @@ from kanon_sql.plan.check_sql import (
 )
 from kanon_sql.plan.question import AtLevel, BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import counted, name_list, records, step, with_entity
-from kanon_sql.spec.models.base import SensitiveModel
-from kanon_sql.spec.models.diversity import Homogeneity, TCloseness
-from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.question.models.base import SensitiveModel
+from kanon_sql.question.models.diversity import Homogeneity, TCloseness
+from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import value_as_text
 from kanon_sql.sql.statement import Statement

@@ -14,10 +14,10 @@ from kanon_sql.plan.check_sql import (
 )
 from kanon_sql.plan.question import BoundCheck, OtherTable, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import of_distance, other_sensitive
-from kanon_sql.spec.models.base import ReferenceModel
-from kanon_sql.spec.models.composition import ComposedKAnonymity
-from kanon_sql.spec.models.diversity import TCloseness
-from kanon_sql.spec.models.sizes import DeltaPresence, KAnonymity
+from kanon_sql.question.models.base import ReferenceModel
+from kanon_sql.question.models.composition import ComposedKAnonymity
+from kanon_sql.question.models.diversity import TCloseness
+from kanon_sql.question.models.sizes import DeltaPresence, KAnonymity
 from kanon_sql.sql.macros import render
 
 

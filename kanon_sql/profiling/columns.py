@@ -27,6 +27,7 @@ from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import counted
 from kanon_sql.profiling.profile_plan import Subset
 from kanon_sql.profiling.subsets import Combinations
+from kanon_sql.question.yaml_document import shipped
 from kanon_sql.results.profile import (
     BEST_OF,
     BY_NAME,
@@ -35,7 +36,6 @@ from kanon_sql.results.profile import (
     LooksLike,
     most_tried,
 )
-from kanon_sql.spec.yaml_document import shipped
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, Row, family

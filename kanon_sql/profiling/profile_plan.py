@@ -17,10 +17,10 @@ from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.resolve import column_named, refuse_uncomparable
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.plan.steps import counted, name_list, records, step, with_entity
-from kanon_sql.spec.hierarchy import GeneralizationHierarchy
-from kanon_sql.spec.models.diversity import Homogeneity
-from kanon_sql.spec.models.sizes import KAnonymity
-from kanon_sql.spec.spec import TableSpec
+from kanon_sql.question.hierarchy import GeneralizationHierarchy
+from kanon_sql.question.models.diversity import Homogeneity
+from kanon_sql.question.models.sizes import KAnonymity
+from kanon_sql.question.spec import TableSpec
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import positive_int
 from kanon_sql.sql.statement import Statement

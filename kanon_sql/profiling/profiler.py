@@ -52,6 +52,8 @@ from kanon_sql.profiling.profile_plan import (
 )
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.profiling.subsets import Combinations
+from kanon_sql.question.models.events import KnownEvents
+from kanon_sql.question.spec import AuditSpec, in_words_of_spec
 from kanon_sql.results.profile import (
     Elimination,
     KnownColumn,
@@ -64,8 +66,6 @@ from kanon_sql.results.profile import (
 from kanon_sql.results.table import Status
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import check_writable, refuse_to_overwrite, write_atomically
-from kanon_sql.spec.models.events import KnownEvents
-from kanon_sql.spec.spec import AuditSpec, in_words_of_spec
 from kanon_sql.sql.quoting import positive_int
 from kanon_sql.sql.tables import Row
 

@@ -20,10 +20,10 @@ from kanon_sql.files import file_of_url
 from kanon_sql.profiling.columns import LookedAt, Looks, meaning_of
 from kanon_sql.profiling.identifying import OpenProfile, RecordCounts, counted_records, open_profile
 from kanon_sql.profiling.profile_plan import DEFAULT_K, Identifying, as_profiled
+from kanon_sql.question.spec import AuditSpec, TableSpec, json_schema
 from kanon_sql.report.words.numbers import listed, printable
 from kanon_sql.results.profile import BEST_OF, BY_NAME, UNKNOWN_NAME, ColumnProfile
 from kanon_sql.results.writing import write_atomically
-from kanon_sql.spec.spec import AuditSpec, TableSpec, json_schema
 from kanon_sql.sql.tables import family
 
 Section = Literal["identifiers", "quasi_identifiers", "sensitive", "undecided"]

@@ -23,6 +23,20 @@ from kanon_sql.plan.cells import CellStatements, Exactness, cell_question, node_
 from kanon_sql.plan.published_cells import statements_on
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.question.hierarchy import GeneralizationHierarchy
+from kanon_sql.question.models.base import Answer, Model
+from kanon_sql.question.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
+from kanon_sql.question.models.described import descriptions
+from kanon_sql.question.models.examples import (
+    PERSON,
+    QUASI_IDENTIFIERS,
+    CellExample,
+    Example,
+    records,
+)
+from kanon_sql.question.published import PublishedSpec
+from kanon_sql.question.question_parts import EarlierReleaseSpec, ReferenceSpec
+from kanon_sql.question.spec import TableSpec
 from kanon_sql.report.guides import (
     DBT,
     folded,
@@ -36,20 +50,6 @@ from kanon_sql.report.guides import (
 )
 from kanon_sql.report.words.numbers import sentence
 from kanon_sql.results.release import EXAMPLE_RELEASE, METRICS
-from kanon_sql.spec.hierarchy import GeneralizationHierarchy
-from kanon_sql.spec.models.base import Answer, Model
-from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
-from kanon_sql.spec.models.described import descriptions
-from kanon_sql.spec.models.examples import (
-    PERSON,
-    QUASI_IDENTIFIERS,
-    CellExample,
-    Example,
-    records,
-)
-from kanon_sql.spec.published import PublishedSpec
-from kanon_sql.spec.question_parts import EarlierReleaseSpec, ReferenceSpec
-from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.ctes import named_sets
 from kanon_sql.sql.quoting import DIALECT
 from kanon_sql.sql.statement import Statement

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kanon_sql.errors import Message
+from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.question.policy import Policy, policies
 from kanon_sql.report.document import Block, Facts, Heading, Points, Prose
 from kanon_sql.report.guides import folded
 from kanon_sql.report.words.numbers import on_one_line, printable, sentence
 from kanon_sql.results.table import PolicyOutcome, TableResult
-from kanon_sql.spec.models.catalogue import ALL_MODELS
-from kanon_sql.spec.policy import Policy, policies
 
 READ_BY = {"owner": "read from the owner", "secondary": "read in somebody else's account"}
 

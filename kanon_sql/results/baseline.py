@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kanon_sql.errors import SpecError, option, plural
+from kanon_sql.question.models.catalogue import ALL_MODELS
 from kanon_sql.results.compared import (
     VIOLATING,
     Figure,
@@ -48,7 +49,6 @@ from kanon_sql.results.table import (
     status_of,
 )
 from kanon_sql.results.version import FORMAT, VERSION
-from kanon_sql.spec.models.catalogue import ALL_MODELS
 
 Findings = TypeVar("Findings", bound=AuditFindings)
 

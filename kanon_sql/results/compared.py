@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from kanon_sql.question.models.base import Model, Worst
+from kanon_sql.question.models.catalogue import ALL_MODELS, CELL_MODELS
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import CheckResult, TableResult
-from kanon_sql.spec.models.base import Model, Worst
-from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS
 from kanon_sql.sql.quoting import SLACK_OF_DISTANCES
 
 Change = Literal["same", "better", "worse", "changed"]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from kanon_sql.question.models.base import Worst
+from kanon_sql.question.models.catalogue import ALL_MODELS
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.compared import (
     Change,
@@ -21,8 +23,6 @@ from kanon_sql.results.compared import (
 from kanon_sql.results.seal import canonical
 from kanon_sql.results.table import CheckResult, ResultFile, TableResult, Tabular, plain_json
 from kanon_sql.results.version import FORMAT, VERSION
-from kanon_sql.spec.models.base import Worst
-from kanon_sql.spec.models.catalogue import ALL_MODELS
 
 By = Literal["share", "count"]
 """Compare records and people by share, as tables grow and shrink, or by number."""

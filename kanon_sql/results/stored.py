@@ -19,6 +19,9 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, SchemaValidator, core_schema
 
 from kanon_sql.errors import InputError, SpecError, kind_of
+from kanon_sql.question.models.base import Model
+from kanon_sql.question.models.catalogue import model_named
+from kanon_sql.question.models.cells import CellModel
 from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, CellSummary
 from kanon_sql.results.confidential import CONFIDENTIAL, FEWER, LESS, MORE
 from kanon_sql.results.profile import TableProfile
@@ -35,9 +38,6 @@ from kanon_sql.results.table import (
     TableResult,
 )
 from kanon_sql.results.version import FORMAT, VERSION
-from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.catalogue import model_named
-from kanon_sql.spec.models.cells import CellModel
 
 KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number",
          float: "a number", type(None): "null"}  # fmt: skip

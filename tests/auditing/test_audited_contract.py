@@ -24,8 +24,8 @@ from kanon_sql.auditing.contract import compile_contract, of_database
 from kanon_sql.cli.main import main
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import SpecError
+from kanon_sql.question.spec import AuditSpec
 from kanon_sql.results.table import AuditFindings
-from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.tables import Table
 
 PATIENTS = """

@@ -24,9 +24,9 @@ from kanon_sql.engines import connect
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import EngineError
 from kanon_sql.plan.check_statement import check_statement
-from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.spec.models.events import EventModel
-from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.question.models.events import EventModel
+from kanon_sql.question.spec import AuditSpec
 
 
 def asked(question: Asked, **where: Any) -> Compared:

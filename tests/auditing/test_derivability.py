@@ -23,7 +23,7 @@ from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError, InputError
 from kanon_sql.plan.published_cells import CellRelation
-from kanon_sql.spec.models.cells import Derivable
+from kanon_sql.question.models.cells import Derivable
 
 TOTAL = "All"
 Key = tuple[str | None, ...]

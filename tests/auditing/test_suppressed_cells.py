@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 import kanon_sql as kanon
 from kanon_sql.auditing.published_tables import audit_cells
 from kanon_sql.engines.session import RunOptions
+from kanon_sql.question.policy import policy_named, policy_names
+from kanon_sql.question.spec import AuditSpec, published_spec
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import CheckResult
-from kanon_sql.spec.policy import policy_named, policy_names
-from kanon_sql.spec.spec import AuditSpec, published_spec
 
 Rows = Sequence[Sequence[Any]]
 OVERCLAIMS = re.compile(r"\b(compliant|compliance|anonymous|safe)\b", re.IGNORECASE)
@@ -570,7 +570,9 @@ def test_a_policy_of_which_nothing_can_be_asked_is_refused(tmp_path: Path) -> No
 
 
 def test_a_comparison_of_a_policy_is_made_with_every_second_table(tmp_path: Path) -> None:
-    text = (Path(__file__).parent.parent / "spec" / "test_policy.py").read_text(encoding="utf-8")
+    text = (Path(__file__).parent.parent / "question" / "test_policy.py").read_text(
+        encoding="utf-8"
+    )
     own = text.partition('OWN = """\\\n')[2].partition('"""')[0]
     own = own.replace("about: min_contributors", "about: differences")
     own = own.replace("min_contributors: {n: 6}", "differences: {n: 6}")

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kanon_sql as kanon
-from kanon_sql.spec.policy import policy_named
-from kanon_sql.spec.published import PublishedSpec
+from kanon_sql.question.policy import policy_named
+from kanon_sql.question.published import PublishedSpec
 
 BY = ["region", "sex"]
 Counts = dict[tuple[str, str], int]

@@ -20,11 +20,11 @@ from kanon_sql.cli.main import main
 from kanon_sql.cli.option_kinds import check_named, column_names
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import EngineError, SpecError
+from kanon_sql.question.models.diversity import Homogeneity
+from kanon_sql.question.models.sizes import KAnonymity, KMap
+from kanon_sql.question.spec import AuditSpec, json_schema
 from kanon_sql.results.schema import schema_id
 from kanon_sql.results.table import TableResult
-from kanon_sql.spec.models.diversity import Homogeneity
-from kanon_sql.spec.models.sizes import KAnonymity, KMap
-from kanon_sql.spec.spec import AuditSpec, json_schema
 
 asking = import_module("kanon_sql.auditing.auditor")
 

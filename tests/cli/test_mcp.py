@@ -36,9 +36,9 @@ from kanon_sql.cli.mcp import TOOLS, Assistant, tables_by_name
 from kanon_sql.cli.mcp_figures import HIDDEN, ShownFigures, shown_parameters
 from kanon_sql.cli.mcp_log import question_log
 from kanon_sql.errors import EngineError, InputError, SpecError
+from kanon_sql.question.spec import AuditSpec
 from kanon_sql.results.release import Metrics, Point
 from kanon_sql.results.table import CheckResult, HistogramBin, Summary, TableResult
-from kanon_sql.spec.spec import AuditSpec
 
 FEW = "fewer than 10"
 ALL_BUT_FEW = "all but fewer than 10"

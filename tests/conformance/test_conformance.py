@@ -22,8 +22,8 @@ import kanon_sql as kanon
 from kanon_sql.auditing.opening import planned
 from kanon_sql.engines import connect
 from kanon_sql.plan.check_statement import check_statement
-from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.question.spec import AuditSpec
 
 
 @pytest.fixture(scope="module", params=ENGINES)

@@ -35,9 +35,9 @@ from kanon_sql.auditing.auditor import audit
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import percentage
 from kanon_sql.plan.levels import ColumnLevels
-from kanon_sql.spec.dbt.manifest import read_manifest
-from kanon_sql.spec.hierarchy import parse_builder
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.question.dbt.manifest import read_manifest
+from kanon_sql.question.hierarchy import parse_builder
+from kanon_sql.question.models.catalogue import MODELS
 from kanon_sql.sql import macros
 from kanon_sql.sql import macros as templates
 

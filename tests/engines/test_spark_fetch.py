@@ -19,7 +19,7 @@ from kanon_sql.engines.session import RunOptions
 from kanon_sql.engines.spark.engine import Spark
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.profile_plan import Identifying
-from kanon_sql.spec.arguments import spec_from_arguments
+from kanon_sql.question.arguments import spec_from_arguments
 
 if java_home() is None:
     pytest.skip("there is no Java 17 for Spark to run on", allow_module_level=True)

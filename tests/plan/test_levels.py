@@ -23,7 +23,7 @@ from values_at_levels import CITIES, ENGINE, MASKS, VALUES_AT_LEVELS, column, la
 import kanon_sql as kanon
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import BoundColumn
-from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.question.hierarchy import GeneralizationHierarchy
 from kanon_sql.sql.macros import render
 
 HERE = TESTS

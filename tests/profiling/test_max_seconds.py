@@ -230,7 +230,7 @@ def test_the_progress_is_the_sets_that_are_measured(table: Path) -> None:
     from kanon_sql.engines.session import RunOptions
     from kanon_sql.profiling.profile_plan import Identifying
     from kanon_sql.profiling.profiler import profile
-    from kanon_sql.spec.arguments import spec_from_arguments
+    from kanon_sql.question.arguments import spec_from_arguments
 
     spec = spec_from_arguments(table, ["a", "b", "c", "d"], (), (), None, None, {})
     seen = []

@@ -36,9 +36,9 @@ from kanon_sql.engines import connect
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.profiling.profile_plan import ProfilePlan, as_profiled, plan_profile
+from kanon_sql.question.spec import table_spec
 from kanon_sql.report.words.numbers import sentence
 from kanon_sql.results.profile import Elimination, KnownColumn, LackedColumn, TableProfile
-from kanon_sql.spec.spec import table_spec
 
 # --- worked examples ------------------------------------------------------------------------
 

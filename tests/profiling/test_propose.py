@@ -21,7 +21,7 @@ from real_data import DATA
 import kanon_sql as kanon
 from kanon_sql.cli import main
 from kanon_sql.cli.demo import write as write_demo
-from kanon_sql.spec.spec import AuditSpec, json_schema
+from kanon_sql.question.spec import AuditSpec, json_schema
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there are no data in {DATA}")
 

@@ -13,6 +13,10 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql.cli.main import main
 from kanon_sql.errors import SpecError
+from kanon_sql.question.models.base import SensitiveModel
+from kanon_sql.question.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
+from kanon_sql.question.models.composition import ComposedModel
+from kanon_sql.question.models.examples import PERSON, QUASI_IDENTIFIERS, Rows
 from kanon_sql.report.explain import (
     explained,
     metric_page,
@@ -21,10 +25,6 @@ from kanon_sql.report.explain import (
 )
 from kanon_sql.report.guides import WIDTH, guide, guide_names
 from kanon_sql.results.release import EXAMPLE_RELEASE, METRICS
-from kanon_sql.spec.models.base import SensitiveModel
-from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
-from kanon_sql.spec.models.composition import ComposedModel
-from kanon_sql.spec.models.examples import PERSON, QUASI_IDENTIFIERS, Rows
 
 
 @pytest.mark.parametrize("name", MODELS)

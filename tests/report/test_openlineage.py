@@ -27,11 +27,11 @@ from kanon_sql.auditing.auditor import audit
 from kanon_sql.auditing.lineage import dataset, result_unopened
 from kanon_sql.cli.main import main
 from kanon_sql.engines.session import RunOptions
+from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.question.spec import AuditSpec
 from kanon_sql.report.pipelines import openlineage
 from kanon_sql.report.pipelines.openlineage import Emission, emission
 from kanon_sql.results.table import CheckResult, Dataset, Lineage
-from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.tables import Column, Table
 
 SCHEMAS = [json.loads(file.read_text("utf-8")) for file in (TESTS / "openlineage").glob("*.json")]

@@ -21,11 +21,11 @@ from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import EngineError, option
+from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.question.spec import AuditSpec, TablePlaces
+from kanon_sql.question.yaml_document import Place
 from kanon_sql.report.pipelines import github, junit, outcomes, sarif
 from kanon_sql.results.table import CheckResult, InBaseline, TableResult
-from kanon_sql.spec.models.catalogue import ALL_MODELS
-from kanon_sql.spec.spec import AuditSpec, TablePlaces
-from kanon_sql.spec.yaml_document import Place
 
 asking = import_module("kanon_sql.auditing.auditor")
 

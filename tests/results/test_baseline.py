@@ -22,6 +22,8 @@ from places import HOUSE
 import kanon_sql as kanon
 from kanon_sql.cli.main import main
 from kanon_sql.errors import InputError, PrivacyViolation, SpecError
+from kanon_sql.question.models.base import Model, SensitiveModel
+from kanon_sql.question.models.catalogue import ALL_MODELS, MODELS
 from kanon_sql.report.words.numbers import KEPT_TOGETHER
 from kanon_sql.results.baseline import Baseline
 from kanon_sql.results.cells import CellDetails, CellsResult
@@ -36,8 +38,6 @@ from kanon_sql.results.compared import (
 from kanon_sql.results.diff import By, table_diff
 from kanon_sql.results.seal import is_broken
 from kanon_sql.results.table import CheckDetails, CheckResult, InBaseline, TableResult
-from kanon_sql.spec.models.base import Model, SensitiveModel
-from kanon_sql.spec.models.catalogue import ALL_MODELS, MODELS
 
 asking = import_module("kanon_sql.auditing.auditor")
 

@@ -19,6 +19,7 @@ import kanon_sql as kanon
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.cli.main import main
 from kanon_sql.errors import InputError
+from kanon_sql.question.models.catalogue import ALL_MODELS, MODELS
 from kanon_sql.report.signed.inputs import file_of
 from kanon_sql.report.words.numbers import KEPT_TOGETHER
 from kanon_sql.results.compared import threshold_change
@@ -26,7 +27,6 @@ from kanon_sql.results.diff import SEVERAL_RELEASES, Diff, diff
 from kanon_sql.results.seal import sealed
 from kanon_sql.results.stored import read_result
 from kanon_sql.results.table import CheckResult, Summary, TableResult
-from kanon_sql.spec.models.catalogue import ALL_MODELS, MODELS
 
 
 @pytest.fixture(autouse=True)

@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from kanon_sql.question.models.base import Model
+from kanon_sql.question.models.cells import Derivable, Dominance, PPercent
+from kanon_sql.question.models.diversity import RecursiveClDiversity
+from kanon_sql.question.models.events import EventModel, KnownEvents
+from kanon_sql.question.models.risk import KMapEstimate, ProsecutorRisk, SampleUniqueness
+from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.compared import judged_figures, model_of
 from kanon_sql.results.release import Anonymization, ReleaseFindings
 from kanon_sql.results.table import CheckResult, Summary, TableResult, status_of
-from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.cells import Derivable, Dominance, PPercent
-from kanon_sql.spec.models.diversity import RecursiveClDiversity
-from kanon_sql.spec.models.events import EventModel, KnownEvents
-from kanon_sql.spec.models.risk import KMapEstimate, ProsecutorRisk, SampleUniqueness
-from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.quoting import SLACK_OF_DISTANCES, exactly
 
 Fault = tuple[str, str]

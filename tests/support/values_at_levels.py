@@ -8,8 +8,8 @@ from typing import Any
 import duckdb
 
 from kanon_sql.plan.levels import ColumnLevels
-from kanon_sql.spec.hierarchy import GeneralizationHierarchy, parse_builder
-from kanon_sql.spec.hierarchy_table import Faults
+from kanon_sql.question.hierarchy import GeneralizationHierarchy, parse_builder
+from kanon_sql.question.hierarchy_table import Faults
 
 ENGINE = duckdb.connect()
 

@@ -17,6 +17,7 @@ from kanon_sql.anonymizing.release.views import ViewChain
 from kanon_sql.engines.base import Engine, FolderWriter, NewFolder
 from kanon_sql.errors import InputError, SpecError, option, plural
 from kanon_sql.files import file_kind, null_text
+from kanon_sql.question.dbt.project import seeds_around
 from kanon_sql.results.release import Release
 from kanon_sql.results.writing import (
     listed_as_placed,
@@ -25,7 +26,6 @@ from kanon_sql.results.writing import (
     write_atomically,
     write_together,
 )
-from kanon_sql.spec.dbt.project import seeds_around
 
 _LEVELS_OF_THEIR_OWN = "Levels: each class has its own, so that a column shows several."
 

@@ -26,11 +26,11 @@ from kanon_sql.errors import (
 )
 from kanon_sql.plan.named_columns import NamedColumn
 from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.question.arguments import Names, path_argument
+from kanon_sql.question.dbt.project import seeds_around
+from kanon_sql.question.spec import Unassigned
 from kanon_sql.results.release import SEARCHES, Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.results.table import Status
-from kanon_sql.spec.arguments import Names, path_argument
-from kanon_sql.spec.dbt.project import seeds_around
-from kanon_sql.spec.spec import Unassigned
 from kanon_sql.sql.quoting import DIALECT
 
 _RECORDS = (".parquet", ".csv", ".tsv")

@@ -50,6 +50,11 @@ from kanon_sql.plan.violating_classes import (
     reference_requirements,
     with_k,
 )
+from kanon_sql.question.hierarchy_table import summary as summary_of_faults
+from kanon_sql.question.models.base import ReferenceModel
+from kanon_sql.question.models.sizes import KAnonymity
+from kanon_sql.question.other_tables import REFERENCE
+from kanon_sql.question.spec import AuditSpec, TableSpec, Unassigned
 from kanon_sql.results.release import (
     RANKS,
     Anonymization,
@@ -62,11 +67,6 @@ from kanon_sql.results.release import (
 )
 from kanon_sql.results.table import TableResult, today
 from kanon_sql.results.version import VERSION
-from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
-from kanon_sql.spec.models.base import ReferenceModel
-from kanon_sql.spec.models.sizes import KAnonymity
-from kanon_sql.spec.other_tables import REFERENCE
-from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned
 from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal

@@ -23,10 +23,10 @@ from kanon_sql.anonymizing.search.lattice import PRIVATE
 from kanon_sql.errors import SpecError, option, without_control
 from kanon_sql.files import stem
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
+from kanon_sql.question.hierarchy import SUPPRESS
+from kanon_sql.question.yaml_document import as_yaml
 from kanon_sql.results.release import Algorithm
 from kanon_sql.results.version import VERSION
-from kanon_sql.spec.hierarchy import SUPPRESS
-from kanon_sql.spec.yaml_document import as_yaml
 from kanon_sql.sql.dialects import translated
 from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.line_wrapping import wrapped

@@ -20,8 +20,8 @@ from kanon_sql.plan.join_columns import classes_with_reference
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.violating_classes import violating_classes
+from kanon_sql.question.spec import TableSpec
 from kanon_sql.results.release import Algorithm, Anonymization, GeneralizationStep, Suppressed
-from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.line_wrapping import wrapped
 from kanon_sql.sql.macros import render

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from kanon_sql.anonymizing.search.frequency_sets import RECORDS, FrequencySets, LevelsOf
 from kanon_sql.anonymizing.search.lattice import PRIVATE, Levels, QuasiIdentifier
-from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.question.hierarchy import GeneralizationHierarchy
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT
 from kanon_sql.sql.tables import family

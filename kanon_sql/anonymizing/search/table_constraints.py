@@ -43,9 +43,9 @@ from kanon_sql.plan.violating_classes import (
     required_crowds,
     too_rare,
 )
+from kanon_sql.question.models.risk import KMapEstimate, ProsecutorRisk, SampleUniqueness
+from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.results.table import TableResult
-from kanon_sql.spec.models.risk import KMapEstimate, ProsecutorRisk, SampleUniqueness
-from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import exactly
 

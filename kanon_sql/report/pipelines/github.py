@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kanon_sql.question.spec import TablePlaces
+from kanon_sql.question.yaml_document import Place
 from kanon_sql.report.pipelines.outcomes import (
     CheckOutcome,
     TableOutcomes,
@@ -16,8 +18,6 @@ from kanon_sql.report.pipelines.outcomes import (
     summary,
 )
 from kanon_sql.results.table import AuditFindings
-from kanon_sql.spec.spec import TablePlaces
-from kanon_sql.spec.yaml_document import Place
 
 _COMMANDS = {
     **dict.fromkeys(("violated", "no_data", "error"), "error"),

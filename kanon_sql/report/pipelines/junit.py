@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from kanon_sql.question.spec import TablePlaces
 from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, file_name, outcomes
 from kanon_sql.results.table import AuditFindings
-from kanon_sql.spec.spec import TablePlaces
 
 _ENDS = {
     **dict.fromkeys(("violated", "no_data"), "failure"),

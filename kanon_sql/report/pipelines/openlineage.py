@@ -17,12 +17,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kanon_sql.errors import SpecError
+from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.question.spec import TablePlaces
 from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, outcomes
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import AuditFindings, CheckResult, TableResult, plain_json
 from kanon_sql.results.version import VERSION
-from kanon_sql.spec.models.catalogue import ALL_MODELS
-from kanon_sql.spec.spec import TablePlaces
 
 PRODUCER = f"https://github.com/kanon-sql/kanon-sql/tree/v{VERSION}"
 SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"

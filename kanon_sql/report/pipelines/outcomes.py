@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kanon_sql.errors import plural
+from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.question.spec import TablePlaces
+from kanon_sql.question.yaml_document import Place
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.numbers import printable
 from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
-from kanon_sql.spec.models.catalogue import ALL_MODELS
-from kanon_sql.spec.spec import TablePlaces
-from kanon_sql.spec.yaml_document import Place
 
 OutcomeKind = Literal[
     "holds", "violated", "accepted", "undecided", "measured", "unasked", "no_data", "error"

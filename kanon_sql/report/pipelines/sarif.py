@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.question.spec import TablePlaces
+from kanon_sql.question.yaml_document import Place
 from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, file_name, outcomes
 from kanon_sql.results.table import AuditFindings
-from kanon_sql.spec.models.catalogue import ALL_MODELS
-from kanon_sql.spec.spec import TablePlaces
-from kanon_sql.spec.yaml_document import Place
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

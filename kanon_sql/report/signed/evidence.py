@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
+from kanon_sql.question.models.catalogue import ALL_MODELS
 from kanon_sql.report import diff
 from kanon_sql.report.document import Block, Facts, Points, Prose, Verbatim
 from kanon_sql.report.policies import to_sign
@@ -15,7 +16,6 @@ from kanon_sql.report.words.numbers import counted, number, printable, sentence,
 from kanon_sql.report.words.tables import limitation, limitation_in
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import TableResult
-from kanon_sql.spec.models.catalogue import ALL_MODELS
 
 _MOST_SQL = 80_000
 """Maximum number of SQL characters quoted; the rest is left to compile."""

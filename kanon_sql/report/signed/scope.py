@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kanon_sql.question.models.catalogue import CELL_MODELS, MODELS
+from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.report.document import Block, Facts, Grid, GridRow, Points, Prose
 from kanon_sql.report.signed.subject import Signed, bound_of, digest_of, members_of, violating
 from kanon_sql.report.words.cells import cells_sentence, cost_sentence, headline_of_cells
@@ -41,8 +43,6 @@ from kanon_sql.report.words.tables import (
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.release import Anonymization
 from kanon_sql.results.table import CheckResult, PolicyOutcome, TableResult
-from kanon_sql.spec.models.catalogue import CELL_MODELS, MODELS
-from kanon_sql.spec.other_tables import REFERENCE
 
 
 def _rules(table: CellsResult) -> Iterator[Block]:

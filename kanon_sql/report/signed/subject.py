@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kanon_sql.errors import SpecError
+from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.report.document import Block, Heading
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, number, percent, printable
 from kanon_sql.results.confidential import FEWER, LEAST_CELL, for_outsiders, is_hidden
@@ -16,8 +18,6 @@ from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, ReleaseFindings, Tradeoff
 from kanon_sql.results.table import AuditFindings, CheckResult, Summary, TableResult
 from kanon_sql.results.worksheet import Attempts
-from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.spec.other_tables import REFERENCE
 
 Audience = Literal["internal", "external"]
 AUDIENCES: tuple[Audience, ...] = ("internal", "external")

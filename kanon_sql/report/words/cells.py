@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from kanon_sql.question.models.catalogue import CELL_MODELS
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,
@@ -15,7 +16,6 @@ from kanon_sql.report.words.numbers import (
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.confidential import is_hidden
 from kanon_sql.results.table import CheckResult
-from kanon_sql.spec.models.catalogue import CELL_MODELS
 
 Words = tuple[str, str]
 """The result next to its requirement, and its extent."""

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from kanon_sql.question.models.base import Worst
+from kanon_sql.question.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 from kanon_sql.report.words.cells import title_of_rule
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -21,8 +23,6 @@ from kanon_sql.report.words.phrases import phrases
 from kanon_sql.results.compared import flat_figures, judged_figures, table_figures
 from kanon_sql.results.confidential import CONFIDENTIAL, is_hidden
 from kanon_sql.results.table import CheckResult, TableResult
-from kanon_sql.spec.models.base import Worst
-from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 
 _LETTERS = {"alpha": "α", "delta": "δ", "beta": "β", "max_highest": "highest", "min": "least",
             "max_average": "average", "max_at_risk": "at risk", "max_share": "share",

@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from kanon_sql.question.models.base import ClassWords, Model
+from kanon_sql.question.models.catalogue import ALL_MODELS, MODELS
+from kanon_sql.question.models.diversity import EntropyLDiversity
 from kanon_sql.report.words import events
 from kanon_sql.report.words.cells import has_words, words_of_rule
 from kanon_sql.report.words.numbers import (
@@ -22,9 +25,6 @@ from kanon_sql.report.words.numbers import (
 )
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import CheckResult, TableResult
-from kanon_sql.spec.models.base import ClassWords, Model
-from kanon_sql.spec.models.catalogue import ALL_MODELS, MODELS
-from kanon_sql.spec.models.diversity import EntropyLDiversity
 
 
 class Phrases(NamedTuple):

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kanon_sql.errors import with_flags
+from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.question.other_tables import REFERENCE
+from kanon_sql.question.spec import SHOWN
 from kanon_sql.report.words import cells, events
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict, title, verdict
 from kanon_sql.report.words.numbers import (
@@ -38,9 +41,6 @@ from kanon_sql.results.table import (
     homogeneous_members,
     members_by_size,
 )
-from kanon_sql.spec.models.catalogue import ALL_MODELS
-from kanon_sql.spec.other_tables import REFERENCE
-from kanon_sql.spec.spec import SHOWN
 
 PERSONAL_DATA = "This output now contains personal data (--show-values). Handle it as such."
 
