@@ -148,7 +148,7 @@ def searched(
         if new is not None:
             engine.will_write(new, new)
         plan = planned(AuditSpec(tables=[asked]), 0, engine).plan
-        bound, ask = plan.bound, Session(engine, None, threading.Event(), time.monotonic())
+        bound, ask = plan.question, Session(engine, None, threading.Event(), time.monotonic())
         sets = FrequencySets(bound, ask, column_levels(bound.roles, bound.facts))
         path = datafly(sets.attributes, violating_on(sets, climb(sets.attributes)), K)
         yield Searched(engine, plan, sets, path)
@@ -235,7 +235,7 @@ def write(done: Searched, new: Path) -> None:
         )
         for step in done.path.steps
     )
-    chain = ViewChain(done.plan.bound, done.sets.quasi_identifiers, steps, K, K, "remove", False)
+    chain = ViewChain(done.plan.question, done.sets.quasi_identifiers, steps, K, K, "remove", False)
     suppress(done.sets, chain, done.path.levels, in_step4=True)
     done.engine.write(RELEASED, new)
 

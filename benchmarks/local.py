@@ -179,7 +179,7 @@ def recoded(path: str, columns: list[str], k: int) -> dict[str, float]:
         checks=[kanon.KAnonymity(k=k)],
     )
     with opened(asked, RunOptions()) as engine:
-        bound = planned(AuditSpec(tables=[asked]), 0, engine).plan.bound
+        bound = planned(AuditSpec(tables=[asked]), 0, engine).plan.question
         ask = Session(engine, None, threading.Event(), time.monotonic())
         sets = FrequencySets(bound, ask, column_levels(bound.roles, bound.facts))
         [(records,)] = by_hand(f"select count(*) from read_parquet('{path}')")

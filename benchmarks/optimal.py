@@ -149,7 +149,7 @@ class Question:
         )
         with opened(asked, RunOptions()) as engine:
             plan = planned(AuditSpec(tables=[asked]), 0, engine).plan
-            bound, ask = plan.bound, Session(engine, None, threading.Event(), time.monotonic())
+            bound, ask = plan.question, Session(engine, None, threading.Event(), time.monotonic())
             sets = FrequencySets(bound, ask, column_levels(bound.roles, bound.facts))
             if algorithm == "datafly":
                 path = datafly(sets.attributes, violating_on(sets, climb(sets.attributes)), K)

@@ -92,7 +92,7 @@ def released_by_class(
         left_out,
         chain,
         released,
-        recoding_warnings(job.bound, chain) if chain else (),
+        recoding_warnings(job.question, chain) if chain else (),
         max_suppressed=allowed,
         highest=highest,
         levels=None,
@@ -119,8 +119,8 @@ def _one_level_for_all(
     """The node with the least loss under the same bounds, with its metrics. None if there is none,
     or if finding it might take longer than the recoding: for large tables, and for checks other
     than k-anonymity in records."""
-    checked = [check.model for check in sets.bound.checks if check.gates]
-    if sets.bound.entity or not all(isinstance(model, KAnonymity) for model in checked):
+    checked = [check.model for check in sets.question.checks if check.gates]
+    if sets.question.entity or not all(isinstance(model, KAnonymity) for model in checked):
         return None
     if not is_soon_searched(sets, job.preferred, combinations):
         return None
@@ -291,7 +291,7 @@ def _nodes(job: ReleaseJob, sets: FrequencySets) -> LatticeStatistics:
 def _nearest_of_a_failure(nodes: LatticeStatistics, job: ReleaseJob) -> dict[str, Any]:
     """With an earlier release, the levels with the fewest records in violating classes, of all
     nodes or, in a large lattice, of those evaluated; the finest of several."""
-    if not required_crowds(job.bound):
+    if not required_crowds(job.question):
         return {}
     k = job.k
     ladders = [range(ladder.highest + 1) for ladder in nodes.lattice.ladders]

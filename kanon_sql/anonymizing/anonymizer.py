@@ -166,10 +166,10 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
     with opened(table_spec, RunOptions(engine)) as database:
         refuse_unsupported(database, options)
         plan = planned(spec, 0, database, further=options.named_columns).plan
-        refuse_names(plan.bound, options, database.dialect)
-        refuse_unassigned(plan.bound, options)
-        levels = column_levels(plan.bound.roles, plan.bound.facts)
-        preferred = preferences_of(options, plan.bound)
+        refuse_names(plan.question, options, database.dialect)
+        refuse_unassigned(plan.question, options)
+        levels = column_levels(plan.question.roles, plan.question.facts)
+        preferred = preferences_of(options, plan.question)
         masked = frozenset(
             name
             for name, level in levels.items()
@@ -189,15 +189,15 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
             condition = "once: the executors keep it"
         elif not search.materialises:
             condition = "as the beginning of every statement of the search"
-        elif database.materialises and not plan.bound.table.parsed:
+        elif database.materialises and not plan.question.table.parsed:
             condition = (
                 "in parts: what values each quasi-identifier has, then how they are combined"
             )
         else:
             condition = ""
         audit_steps = [step for step in plan.steps if step not in plan.shown]
-        steps = [*audit_steps, replace(first_set(plan.bound), only=condition)]
-        expected_table = expected(name_of(plan), plan.bound.tables, steps, database)
+        steps = [*audit_steps, replace(first_set(plan.question), only=condition)]
+        expected_table = expected(name_of(plan), plan.question.tables, steps, database)
         return replace(expected_table, search=search)
 
 
@@ -295,7 +295,7 @@ def job_within_limits(
         deadline = Deadline(time.monotonic() + (run.timeout or 0), lift_all) if ends else Deadline()
         plan = planned(spec, 0, database, further=options.named_columns).plan
         yield ReleaseJob(
-            spec, table_spec, k, plan, options, preferences_of(options, plan.bound), database,
+            spec, table_spec, k, plan, options, preferences_of(options, plan.question), database,
             fetch_engine, expired, run, on_step or (lambda step: None), deadline, started, records,
         )  # fmt: skip
 
@@ -349,11 +349,11 @@ def _required_k(table_spec: TableSpec) -> int:
 
 
 def _refuse_unreleasable(plan: Plan, options: ReleaseOptions, dialect: str) -> None:
-    refuse_names(plan.bound, options, dialect)
-    refuse_unassigned(plan.bound, options)
-    partition_of(plan.bound, options)
+    refuse_names(plan.question, options, dialect)
+    refuse_unassigned(plan.question, options)
+    partition_of(plan.question, options)
     if options.algorithm == "local":
-        refuse_equality(plan.bound)
+        refuse_equality(plan.question)
 
 
 def _released(job: ReleaseJob, new: Written | None) -> ReleaseOutcome:
@@ -363,7 +363,7 @@ def _released(job: ReleaseJob, new: Written | None) -> ReleaseOutcome:
         return ReleaseOutcome(_without_data(before, job.options), None)
     job.refuse_large_k(before)
     if job.options.algorithm == "optimal":
-        job = job.also_searched(with_estimated_sizes(job.bound, before))
+        job = job.also_searched(with_estimated_sizes(job.question, before))
     job.announce_fetch()
     sets = job.sets()
     allowed = job.options.allowed(records=before.summary.records or 0, k=job.k)

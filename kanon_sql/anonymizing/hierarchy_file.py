@@ -59,26 +59,26 @@ def new_hierarchy(
 
 
 def _rows(session: Session, table: OpenTable) -> Rows:
-    bound = table.bound
-    [column] = bound.quasi_identifiers
-    levels = column_levels(bound.roles, bound.facts)[column.name]
+    question = table.question
+    [column] = question.quasi_identifiers
+    levels = column_levels(question.roles, question.facts)[column.name]
     if levels.needs_longest:
-        longest = longest_value(table.engine, bound.table, column, records(bound, [column]))
+        longest = longest_value(table.engine, question.table, column, records(question, [column]))
         levels = levels.with_longest(longest)
-    value_rows = session.rows(_statement(bound, column, levels))
+    value_rows = session.rows(_statement(question, column, levels))
     rows = [list(row.values())[1:] for row in value_rows]
     if not rows:
-        raise NoDataError(f'{bound.table.name}: "{column.name}" has no values to begin with.')
+        raise NoDataError(f'{question.table.name}: "{column.name}" has no values to begin with.')
     lacking = sum(None in row for row in rows)
     if lacking:
         raise InputError(
-            f'{bound.table.name}: {lacking:,} of {len(rows):,} values of "{column.name}" are no '
+            f'{question.table.name}: {lacking:,} of {len(rows):,} values of "{column.name}" are no '
             f"{levels.needs or 'value'} that the builder can group. Choose another builder."
         )
     texts = sorted([[str(cell) for cell in row] for row in rows])
     if any(len(cell.splitlines()) > 1 for row in texts for cell in row):
         raise InputError(
-            f'{bound.table.name}: a value of "{column.name}" has a line break in it, and a '
+            f'{question.table.name}: a value of "{column.name}" has a line break in it, and a '
             "hierarchy has a line a value. Replace it in a view."
         )
     if levels.hierarchy.levels is None:
@@ -161,16 +161,19 @@ def _label(group: Sequence[str], values: Container[str], *, ordered: bool) -> st
     return "other values" if "other" in values else "other"
 
 
-def _statement(bound: ResolvedQuestion, column: BoundColumn, levels: ColumnLevels) -> Statement:
+def _statement(question: ResolvedQuestion, column: BoundColumn, levels: ColumnLevels) -> Statement:
     raw = identifier("kanon_raw")
     # If a builder ends with suppress, its last level is the top that every row gets anyway.
     labels = [levels.sql(level, raw) for level in range(1, levels.height + 1)]
     return step(
-        bound,
+        question,
         "hierarchy",
         f"Which label does each value of {column.name} have at every level?",
         render(
-            "hierarchy_of_values", relation=records(bound, [column]), column=column, labels=labels
+            "hierarchy_of_values",
+            relation=records(question, [column]),
+            column=column,
+            labels=labels,
         ),
     )
 

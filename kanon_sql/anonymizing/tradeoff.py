@@ -157,10 +157,10 @@ def _losses_by_k(job: ReleaseJob, ks: Sequence[int]) -> Tradeoff:
     if before.status == "no_data":
         return outline
     allowed = options.allowed(records=records, k=1)
-    warnings = tuple(dict.fromkeys(_warnings(job.bound, options)))
+    warnings = tuple(dict.fromkeys(_warnings(job.question, options)))
     outline = replace(outline, max_suppressed=allowed, warnings=warnings)
     if is_optimal:
-        job = job.also_searched(with_estimated_sizes(job.bound, before))
+        job = job.also_searched(with_estimated_sizes(job.question, before))
     job.announce_fetch()
     sets = job.sets()
     if is_optimal:
@@ -194,12 +194,12 @@ def _best_levels(job: ReleaseJob, sets: FrequencySets, ks: Sequence[int], allowe
     )
 
 
-def _warnings(bound: ResolvedQuestion, options: ReleaseOptions) -> Iterator[str]:
-    yield from left_out(bound)
+def _warnings(question: ResolvedQuestion, options: ReleaseOptions) -> Iterator[str]:
+    yield from left_out(question)
     is_optimal = options.algorithm == "optimal"
     unsearched = [
         check.model.name()
-        for check in bound.checks
+        for check in question.checks
         if check.gates and not is_judged_by_class(check) and not is_optimal
     ]
     if unsearched:

@@ -73,11 +73,11 @@ def audit(
     with opening(run) as engine_of:
         tables = []
         with Faults() as faults:
-            for place, table in enumerate(spec.tables):
+            for index, table in enumerate(spec.tables):
                 with faults.collected():
                     engine_here = engine_of(table)
                     tables.append(
-                        planned(spec, place, engine_here, run.timeout, show_values=show_values)
+                        planned(spec, index, engine_here, run.timeout, show_values=show_values)
                     )
                     refuse_to_overwrite(run.writes, engine_here.files_read())
 
@@ -90,7 +90,7 @@ def audit(
             from kanon_sql.auditing.lineage import lineage
 
             results = [
-                replace(result, lineage=lineage(table.plan.bound, table.engine, run.engine))
+                replace(result, lineage=lineage(table.plan.question, table.engine, run.engine))
                 for result, table in zip(results, tables, strict=True)
             ]
     return AuditResult(tuple(results), VERSION, audited=today())
@@ -101,32 +101,32 @@ def validate(spec: AuditSpec, *, engine: Any = None, show_values: bool = False) 
     `show_values` an error names the values that a hierarchy lacks."""
     sentences = []
     with Faults() as faults:
-        for place in range(len(spec.tables)):
+        for index in range(len(spec.tables)):
             with faults.collected():
-                sentences.append(_validation_summary(spec, place, engine, show_values))
-        for place in range(len(spec.published)):
+                sentences.append(_validation_summary(spec, index, engine, show_values))
+        for index in range(len(spec.published)):
             from kanon_sql.auditing.published_tables import validation_summary
 
             with faults.collected():
-                sentences.append(validation_summary(spec, place, engine, show_values=show_values))
+                sentences.append(validation_summary(spec, index, engine, show_values=show_values))
     return sentences
 
 
-def _validation_summary(spec: AuditSpec, place: int, engine: Any, show_values: bool) -> str:
+def _validation_summary(spec: AuditSpec, index: int, engine: Any, show_values: bool) -> str:
     """A summary of one table, once its whole question is valid."""
-    with opened(spec.tables[place], RunOptions(engine)) as hub:
-        plan = planned(spec, place, hub, show_values=show_values).plan
+    with opened(spec.tables[index], RunOptions(engine)) as hub:
+        plan = planned(spec, index, hub, show_values=show_values).plan
         try:
             _refuse_values_without_label(plan, hub)
         except SpecError as error:
-            raise spec.with_location(error, place) from None
+            raise spec.with_location(error, index) from None
         for step in plan.steps:
             step.check()
             hub.check(step.sql)
-    gates = sum(check.gates for check in plan.bound.checks)
+    gates = sum(check.gates for check in plan.question.checks)
     return (
-        f"{name_of(plan)}: {plural(len(plan.bound.table.columns), 'column')}, "
-        f"{len(plan.bound.quasi_identifiers)} of them quasi-identifiers; "
+        f"{name_of(plan)}: {plural(len(plan.question.table.columns), 'column')}, "
+        f"{len(plan.question.quasi_identifiers)} of them quasi-identifiers; "
         f"{plural(gates, 'check')}, {plural(len(plan.steps), 'statement')}."
     )
 
@@ -140,24 +140,24 @@ def dry_run(
     a masked column, and the rows of a hierarchy in a table if one of its levels is requested.
     """
     tables = []
-    for place, table in enumerate(spec.tables):
+    for index, table in enumerate(spec.tables):
         with opened(table, RunOptions(engine)) as hub:
-            plan = planned(spec, place, hub, hierarchies="opened").plan
+            plan = planned(spec, index, hub, hierarchies="opened").plan
             refuse_to_overwrite(writes, hub.files_read())
-            tables.append(expected(name_of(plan), plan.bound.tables, plan.steps, hub))
+            tables.append(expected(name_of(plan), plan.question.tables, plan.steps, hub))
     return tuple(tables)
 
 
 def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
     """Raise unless every hierarchy can be read, is a tree, and covers the table's values."""
-    bound = plan.bound
-    levels = column_levels(bound.roles, bound.facts)
+    question = plan.question
+    levels = column_levels(question.roles, question.facts)
     with Faults() as faults:
-        for column in bound.roles.generalisable:
+        for column in question.roles.generalisable:
             first = AtLevel(column, levels[column.name], 1)
-            relation = records(bound, [column])
+            relation = records(question, [column])
             name = f"labels_{column.name}"
-            for precondition in without_label(bound, first, bound.table, relation, name):
+            for precondition in without_label(question, first, question.table, relation, name):
                 precondition.step.check()
                 fault = precondition.fault(hub.query(precondition.step.sql)[0])
                 with faults.collected():
@@ -178,18 +178,18 @@ def _audited(table: PlannedTable, show_values: bool, run: RunOptions) -> TableRe
 def answered(plan: Plan, session: Session, show_values: bool = False) -> TableResult:
     """Run a plan and compute the verdicts from its rows. Raises `InputError` or `EngineError`."""
     refuse_unmet(plan.preconditions, session)
-    events = answer_events(plan.bound, plan.events, session) if plan.events else None
-    if events and not plan.bound.quasi_identifiers:
+    events = answer_events(plan.question, plan.events, session) if plan.events else None
+    if events and not plan.question.quasi_identifiers:
         return _event_table_result(plan, events, session, show_values)
     keys = session.rows(plan.keys) if plan.keys else []
     if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
-        plan = plan_audit(plan.bound, short_keys=False)
+        plan = plan_audit(plan.question, short_keys=False)
     generalised_step = plan.generalised_cells
     if generalised_step and not session.row(generalised_step)["kanon_generalised"]:
         plan = for_ungeneralised_release(plan)
     answers = _answers(plan, session)
     check_results = list(verdicts(plan, answers, events.checks if events else ()))
-    judged, policies = with_policies(plan.bound.spec, check_results)
+    judged, policies = with_policies(plan.question.spec, check_results)
     checks = Rows(judged)
     figures = summary(answers)
     return _result(
@@ -201,7 +201,7 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
                 (
                     *certain_values(checks, figures),
                     *warnings(plan, answers),
-                    *event_warnings(plan.bound, checks),
+                    *event_warnings(plan.question, checks),
                 )
             )
         ),
@@ -224,7 +224,7 @@ def _event_table_result(
         plan,
         status_of(events.checks) if events.records else "no_data",
         session,
-        warnings=tuple(event_warnings(plan.bound, events.checks)),
+        warnings=tuple(event_warnings(plan.question, events.checks)),
         events=events.events,
         summary=Summary(records=events.records, people=events.people if events.records else None),
         checks=Rows(events.checks),
@@ -244,7 +244,7 @@ def _answers(plan: Plan, session: Session) -> Answers:
     """Run every step, and raise if two of them did not see the same table."""
     sensitive = {read.step.name: session.rows(read.step) for read in plan.sensitive}
     sizes = session.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
-    refuse_without_entity(plan.bound, sizes)
+    refuse_without_entity(plan.question, sizes)
     distances = {
         distance.step.name: session.row(distance.step) for distance in plan.distances if sizes
     }
@@ -274,7 +274,7 @@ def _answers(plan: Plan, session: Session) -> Answers:
     is_one = is_one and has_same_people(plan, answers, everyone)
     if not is_one:
         raise EngineError(
-            f"{plan.bound.table.name} changed while it was being audited; run the audit again."
+            f"{plan.question.table.name} changed while it was being audited; run the audit again."
         )
     return answers
 
@@ -347,7 +347,7 @@ def _looks(
 def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
     """The sensitive attributes that are numbers or dates, by type or by all their texts."""
     spelled = {look.column.name: look.spellings for look in plan.looks if look.spellings}
-    for column in plan.bound.sensitive:
+    for column in plan.question.sensitive:
         step = spelled.get(column.name)
         values = looks.get(step.name) if step else None
         is_read = values and 0 < values["kanon_known_values"] == values["kanon_numbers"]
@@ -355,20 +355,20 @@ def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
             yield column.name
 
 
-def _reasons(bound: ResolvedQuestion) -> dict[str, str]:
+def _reasons(question: ResolvedQuestion) -> dict[str, str]:
     """The reasons given in the spec for its quasi-identifiers and insensitive columns."""
     reasons = {
-        column.name: bound.roles.hierarchy(column).why for column in bound.roles.generalisable
+        column.name: question.roles.hierarchy(column).why for column in question.roles.generalisable
     }
-    reviewed = zip(bound.roles.insensitive, bound.spec.insensitive.values(), strict=True)
+    reviewed = zip(question.roles.insensitive, question.spec.insensitive.values(), strict=True)
     reasons |= {column.name: entry.why for column, entry in reviewed}
     return {name: why for name, why in reasons.items() if why}
 
 
-def clips(bound: ResolvedQuestion, levels: Mapping[str, int]) -> dict[str, list[Any]]:
+def clips(question: ResolvedQuestion, levels: Mapping[str, int]) -> dict[str, list[Any]]:
     """The clip bounds of the quasi-identifiers above level 0."""
     hierarchies = {
-        column.name: bound.roles.hierarchy(column) for column in bound.roles.generalisable
+        column.name: question.roles.hierarchy(column) for column in question.roles.generalisable
     }
     return {
         name: list(hierarchy.clip)
@@ -378,27 +378,27 @@ def clips(bound: ResolvedQuestion, levels: Mapping[str, int]) -> dict[str, list[
 
 
 def _result(plan: Plan, status: Status, session: Session, **fields: Any) -> TableResult:
-    bound = plan.bound
-    withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
+    question = plan.question
+    withheld = frozenset() if question.facts.show_values else question.hierarchy_texts
     return TableResult(
         name=name_of(plan),
         engine=session.engine.name,
         status=status,
-        quasi_identifiers=tuple(column.name for column in bound.quasi_identifiers),
-        sensitive=tuple(column.name for column in bound.sensitive),
-        entity=bound.entity.name if bound.entity else None,
-        nulls=bound.spec.nulls,
-        sensitive_nulls=bound.spec.sensitive_nulls,
-        where=bound.spec.where,
-        first=bound.spec.first,
-        sources=bound.spec.sources,
-        snapshots=bound.snapshots,
-        levels=dict(bound.spec.levels) or None,
-        insensitive=tuple(column.name for column in bound.roles.insensitive),
-        unassigned=tuple(column.name for column in bound.roles.unassigned),
-        why=_reasons(bound),
-        clip=clips(bound, bound.spec.levels),
-        release=bound.spec.release.model_dump(exclude_none=True),
+        quasi_identifiers=tuple(column.name for column in question.quasi_identifiers),
+        sensitive=tuple(column.name for column in question.sensitive),
+        entity=question.entity.name if question.entity else None,
+        nulls=question.spec.nulls,
+        sensitive_nulls=question.spec.sensitive_nulls,
+        where=question.spec.where,
+        first=question.spec.first,
+        sources=question.spec.sources,
+        snapshots=question.snapshots,
+        levels=dict(question.spec.levels) or None,
+        insensitive=tuple(column.name for column in question.roles.insensitive),
+        unassigned=tuple(column.name for column in question.roles.unassigned),
+        why=_reasons(question),
+        clip=clips(question, question.spec.levels),
+        release=question.spec.release.model_dump(exclude_none=True),
         sql={
             name: without_texts(sql, session.engine.dialect, withheld)
             for name, sql in session.sql_by_step.items()

@@ -212,7 +212,7 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
     row = session.row(cells.rules())
     if unrounded := int(row.get("kanon_unrounded") or 0):
         raise InputError(
-            f"{question.bound.table.name}: {plural(unrounded, 'total')} "
+            f"{question.resolved.table.name}: {plural(unrounded, 'total')} "
             f"{'is no multiple' if unrounded == 1 else 'are no multiples'} of the base in "
             f"{option('totals', spec.declared_totals)}. Say what they are."
         )
@@ -249,7 +249,7 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
             cells, derivable, session, size, show_values=show_values, doubtful=doubtful
         )
     places = range(1, len(question.dimensions) + 1)
-    has_total = any(grouping[f"kanon_t{place}"] for grouping in groupings for place in places)
+    has_total = any(grouping[f"kanon_t{index}"] for grouping in groupings for index in places)
     if hides and not has_total and not doubts:
         doubts.append(
             f"no row is a total ({option('total_label')}), so a suppressed cell follows from "
@@ -277,7 +277,7 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
 
 def _spans_cells(question: CellQuestion, row: Row, facts: Row) -> bool:
     """Whether contributors are counted, and some lie in several cells."""
-    if question.bound.entity is None or question.value is not None:
+    if question.resolved.entity is None or question.value is not None:
         return False
     return facts["kanon_everyone"] not in (None, row["kanon_whole"])
 
@@ -362,7 +362,7 @@ def _summary(question: CellQuestion, rows: CellRows, facts: Row, derived: Derive
     return replace(
         summary,
         records=int(row["kanon_records"]),
-        contributors=int(facts["kanon_everyone"]) if question.bound.entity else None,
+        contributors=int(facts["kanon_everyone"]) if question.resolved.entity else None,
         sensitive_cells=int(row["kanon_sensitive_cells"]) if is_judged else None,
         sensitive_inner_cells=int(row["kanon_sensitive_inner_cells"]) if is_judged else None,
         sensitive_records=int(row["kanon_sensitive_records"] or 0) if is_judged else None,
@@ -375,7 +375,7 @@ def _negatives(question: CellQuestion, row: Row) -> Iterator[str]:
     negatives = int(row.get("kanon_cells_with_negatives") or 0)
     if negatives:
         words = "cell has" if negatives == 1 else "cells have"
-        added = " after a contributor's records are added" if question.bound.entity else ""
+        added = " after a contributor's records are added" if question.resolved.entity else ""
         yield (
             f"{negatives:,} {words} a negative contribution; dominance and p% take absolute values"
             f"{added}, and are made for contributions of 0 or more."
@@ -399,7 +399,7 @@ def _statements_and_facts(
     if step is None:
         return cells, {}
     row = session.row(replace(step, name=f"{step.name}{suffix}"))
-    name = question.bound.table.name
+    name = question.resolved.table.name
     if not isinstance(cells, PublishedCells):
         _refuse_records(question, row)
         return cells.with_exactness(row), row
@@ -420,7 +420,7 @@ def _statements_and_facts(
 
 def _refuse_records(question: CellQuestion, row: Row) -> None:
     """Raise `InputError` for values that are no finite number, and records of nobody."""
-    table, value, entity = question.bound.table.name, question.value, question.bound.entity
+    table, value, entity = question.resolved.table.name, question.value, question.resolved.entity
     if value is not None:
         refuse_no_figure(table, value.name, row)
     if entity is not None and row["kanon_of_nobody"]:
@@ -450,18 +450,18 @@ def refuse_no_figure(table: str, column: str, row: Row) -> None:
 
 def _label_warnings(table: PublishedCells, facts: Row, groupings: Sequence[Row]) -> Iterator[str]:
     """Warnings on labels that read like an undeclared total, and on declared ones in no row."""
-    for place, shown in enumerate(table.dimensions, start=1):
-        if facts[f"kanon_like_total_{place}"]:
+    for number, shown in enumerate(table.dimensions, start=1):
+        if facts[f"kanon_like_total_{number}"]:
             yield (
                 f"{shown.dimension.raw.name} has values that read like a total, and no total is "
                 f"declared: {option('total_label')}. Without it they are taken for categories."
             )
     names, unused = [], []
-    for place, published in enumerate(table.dimensions, start=1):
+    for number, published in enumerate(table.dimensions, start=1):
         name = published.dimension.raw.name
         names.append(name)
         is_declared, _ = table.question.spec.total_label_of(name)
-        if is_declared and not any(row[f"kanon_t{place}"] for row in groupings):
+        if is_declared and not any(row[f"kanon_t{number}"] for row in groupings):
             unused.append(name)
     own = {name.casefold() for name in table.question.spec.total_label}
     # A label for all dimensions may stand in some of them only.
@@ -495,20 +495,20 @@ def _fault(table: PublishedCells, row: Row) -> str | None:
             counts = table.count if fault in ("kanon_no_count", "kanon_not_whole") else None
             subject = some_values(lacking, all_of, counts.name if counts else value)
             return f"{subject} {description.replace('{them}', them(lacking))}."
-    for place, published in enumerate(table.dimensions, start=1):
+    for number, published in enumerate(table.dimensions, start=1):
         name = published.dimension.raw.name
-        if row[f"kanon_null_{place}"]:
-            rows = plural(int(row[f"kanon_null_{place}"]), "row")
+        if row[f"kanon_null_{number}"]:
+            rows = plural(int(row[f"kanon_null_{number}"]), "row")
             total = option("total_label", f"{name}=NULL")
             return (
                 f"{name} is NULL in {rows}: is that the total ({total}) or a value (name it in "
                 "the source)?"
             )
-        if row[f"kanon_no_flag_{place}"]:
-            rows = plural(int(row[f"kanon_no_flag_{place}"]), "row")
+        if row[f"kanon_no_flag_{number}"]:
+            rows = plural(int(row[f"kanon_no_flag_{number}"]), "row")
             return f"the flag of {name} is neither 0 nor 1 in {rows}, so a total can't be told."
-        if row[f"kanon_unknown_{place}"]:
-            rows = plural(int(row[f"kanon_unknown_{place}"]), "row")
+        if row[f"kanon_unknown_{number}"]:
+            rows = plural(int(row[f"kanon_unknown_{number}"]), "row")
             return (
                 f"the label of {name} is not in its hierarchy in {rows}. Add what is lacking, "
                 "spelled as in the table."

@@ -184,8 +184,8 @@ def compile(
     form = _Written(dialect, quote, table, tuple(writes))
     return CompiledAudit(
         (
-            *(_compiled(spec, place, engine, form) for place in range(len(spec.tables))),
-            *(_compiled_cells(spec, place, engine, form) for place in range(len(spec.published))),
+            *(_compiled(spec, index, engine, form) for index in range(len(spec.tables))),
+            *(_compiled_cells(spec, index, engine, form) for index in range(len(spec.published))),
         )
     )
 
@@ -200,8 +200,8 @@ class _Written:
     writes: tuple[Path, ...]
 
 
-def _compiled(spec: AuditSpec, place: int, engine: Any, form: _Written) -> CompiledTable:
-    table_spec = spec.tables[place]
+def _compiled(spec: AuditSpec, index: int, engine: Any, form: _Written) -> CompiledTable:
+    table_spec = spec.tables[index]
     dialect = form.dialect or DIALECT
     named_alone = (
         _is_named_alone(table_spec, table_spec.source, engine) and form.dialect is not None
@@ -213,7 +213,7 @@ def _compiled(spec: AuditSpec, place: int, engine: Any, form: _Written) -> Compi
                     f"{option('table')} says what a table is called in a database of another "
                     f"{option('dialect')}."
                 )
-            own = planned(spec, place, hub, hierarchies="opened").plan
+            own = planned(spec, index, hub, hierarchies="opened").plan
             refuse_to_overwrite(form.writes, hub.files_read())
             return _as_executed(name_of(own), own.steps, hub, form.quote)
         try:
@@ -221,26 +221,26 @@ def _compiled(spec: AuditSpec, place: int, engine: Any, form: _Written) -> Compi
             refuse_to_overwrite(form.writes, hub.files_read() if hub else ())
             plan = _plan_of(table_spec, table, others, dialect)
         except (SpecError, InputError) as error:
-            raise spec.with_location(error, place) from None
-    steps = [*_texts(plan.bound, dialect), *plan.steps]
-    for step, table in product(steps, plan.bound.tables):
+            raise spec.with_location(error, index) from None
+    steps = [*_texts(plan.question, dialect), *plan.steps]
+    for step, table in product(steps, plan.question.tables):
         refuse_hidden_table(table, sets_of(step.sql))
-    return _for_elsewhere(name_of(plan), steps, plan.bound, dialect, form.quote)
+    return _for_elsewhere(name_of(plan), steps, plan.question, dialect, form.quote)
 
 
-def _compiled_cells(spec: AuditSpec, place: int, engine: Any, form: _Written) -> CompiledTable:
+def _compiled_cells(spec: AuditSpec, index: int, engine: Any, form: _Written) -> CompiledTable:
     """The SQL on a published table; its steps that subtract cells from another are left out."""
-    published = spec.published[place]
+    published = spec.published[index]
     with opened(to_open(published), RunOptions(engine)) as hub:
         if form.dialect in (None, hub.dialect):
-            table = open_cells(spec, place, hub)
+            table = open_cells(spec, index, hub)
             facts = None
             first = next(cell_statements(table))
             if published.value is not None and first.name == "figures":
                 first.check()
                 [facts] = hub.query(first.sql)
             refuse_to_overwrite(form.writes, hub.files_read())
-            name = table.question.bound.spec.name or published.label
+            name = table.question.resolved.spec.name or published.label
             return _as_executed(name, cell_statements(table, facts), hub, form.quote)
         dialect = form.dialect or DIALECT
         own = offline_table(hub.table(published.source), form.called)
@@ -251,9 +251,9 @@ def _compiled_cells(spec: AuditSpec, place: int, engine: Any, form: _Written) ->
         try:
             question, others = resolved_cells(published, own, seconds, facts_unread)
         except SpecError as error:
-            raise spec.with_location(error, place, "published") from None
+            raise spec.with_location(error, index, "published") from None
         steps = list(cell_statements(OpenCells(question, others, hub, 0.0)))
-    return _for_elsewhere(published.label, steps, question.bound, dialect, form.quote)
+    return _for_elsewhere(published.label, steps, question.resolved, dialect, form.quote)
 
 
 def _is_named_alone(table_spec: TableSpec, source: Any, engine: Any) -> bool:
@@ -327,14 +327,14 @@ def _plan_of(
 
 
 def _for_elsewhere(
-    name: str, steps: Iterable[Statement], bound: ResolvedQuestion, dialect: str, quote: Quote
+    name: str, steps: Iterable[Statement], question: ResolvedQuestion, dialect: str, quote: Quote
 ) -> CompiledTable:
     """The statements in another dialect, with what they assume of the tables there."""
     texts = {}
     for step in steps:
         step.check()
         sql = quoted(translated(step.sql, dialect), dialect, quote, exact_names=False)
-        texts[step.name] = step.text(_label(dialect), sql, list(_notes(bound, dialect)))
+        texts[step.name] = step.text(_label(dialect), sql, list(_notes(question, dialect)))
     return CompiledTable(name, texts, dialect)
 
 
@@ -344,9 +344,9 @@ def _label(dialect: str) -> str:
     return f"{dialect}, generated and not executed"
 
 
-def _notes(bound: ResolvedQuestion, dialect: str) -> Iterator[tuple[str, str]]:
+def _notes(question: ResolvedQuestion, dialect: str) -> Iterator[tuple[str, str]]:
     """Assumptions of the SQL about the tables in the target database."""
-    for table in bound.tables:
+    for table in question.tables:
         unknown = all(not column.type for column in table.columns)
         types = (
             "the types of its columns are unknown, so values are cast"
@@ -356,9 +356,9 @@ def _notes(bound: ResolvedQuestion, dialect: str) -> Iterator[tuple[str, str]]:
         yield "Table", f"{name_in(table.sql, dialect)} stands for {table.name}; {types}."
 
 
-def _texts(bound: ResolvedQuestion, dialect: str) -> Iterator[Statement]:
+def _texts(question: ResolvedQuestion, dialect: str) -> Iterator[Statement]:
     """The step that tests whether the database's collation treats different texts as equal."""
-    columns = list(_text_columns(bound))
+    columns = list(_text_columns(question))
     if TRAITS[dialect].bytewise or not columns:
         return
     yield Statement(
@@ -368,43 +368,45 @@ def _texts(bound: ResolvedQuestion, dialect: str) -> Iterator[Statement]:
         "reliable.",
         render("texts_told_apart", columns=columns),
         only="before everything else",
-        tables=frozenset(table.sql for table in bound.tables),
+        tables=frozenset(table.sql for table in question.tables),
     )
 
 
-def _text_columns(bound: ResolvedQuestion) -> Iterator[tuple[str, list[tuple[BoundColumn, str]]]]:
+def _text_columns(
+    question: ResolvedQuestion,
+) -> Iterator[tuple[str, list[tuple[BoundColumn, str]]]]:
     """Columns that may be text, each with the columns that its values are compared with."""
     pairs: list[tuple[BoundColumn, list[tuple[BoundColumn, str]]]] = [
         (
             column,
             [
                 (reference.columns[column.name], reference.table.sql)
-                for reference in bound.references.values()
+                for reference in question.references.values()
             ],
         )
-        for column in bound.quasi_identifiers
+        for column in question.quasi_identifiers
     ]
     pairs += [
         (
             column,
             [
                 (earlier.sensitive[column.name], earlier.table.sql)
-                for earlier in bound.earlier.values()
+                for earlier in question.earlier.values()
                 if column.name in earlier.sensitive
             ],
         )
-        for column in bound.sensitive
+        for column in question.sensitive
     ]
-    if bound.entity:
+    if question.entity:
         entities = [
-            (other.entity, other.table.sql) for other in bound.earlier.values() if other.entity
+            (other.entity, other.table.sql) for other in question.earlier.values() if other.entity
         ]
-        pairs.append((bound.entity, entities))
+        pairs.append((question.entity, entities))
     for column, others in pairs:
-        sources = [(column, bound.table.sql), *others]
+        sources = [(column, question.table.sql), *others]
         if all(column.is_text or column.generalised for column, _ in sources):
             yield column.name, [(replace(column, generalised=None), sql) for column, sql in sources]
-    for earlier in bound.earlier.values():
+    for earlier in question.earlier.values():
         for column in earlier.quasi_identifiers:
             if column.is_text or column.generalised:
                 source = (replace(column, generalised=None), earlier.table.sql)

@@ -88,19 +88,19 @@ def compile_contract(
             "published. Add the tables of records under tables."
         )
     audited, objects, files = [], {}, []
-    for place, table_spec in enumerate(spec.tables):
+    for index, table_spec in enumerate(spec.tables):
         with opened(table_spec, RunOptions(engine)) as hub:
-            bound = open_table(spec, place, hub).bound
+            question = open_table(spec, index, hub).question
             try:
-                files.append(_place_of_all(table_spec, bound, folder, is_new=into is None))
+                files.append(_place_of_all(table_spec, question, folder, is_new=into is None))
                 own_name = table_spec.name if into is not None else None
                 name = own_name or files[-1].name_of(table_spec.source)
-                rules = _rules(bound, name, files[-1], hub, folder)
+                rules = _rules(question, name, files[-1], hub, folder)
             except SpecError as error:
-                raise spec.with_location(error, place) from None
+                raise spec.with_location(error, index) from None
             audited.append(rules)
-            objects[name] = _object(table_spec, bound, rules, files[-1], folder)
-            for other in bound.others:
+            objects[name] = _object(table_spec, question, rules, files[-1], folder)
+            for other in question.others:
                 name_in_contract = files[-1].name_of(other.spec.source)
                 if name_in_contract not in [table.name for table in audited]:
                     objects.setdefault(name_in_contract, _described(name_in_contract, other.table))
@@ -143,12 +143,12 @@ class _Place:
 
 
 def _place_of_all(
-    table_spec: TableSpec, bound: ResolvedQuestion, folder: Path, *, is_new: bool
+    table_spec: TableSpec, question: ResolvedQuestion, folder: Path, *, is_new: bool
 ) -> _Place:
     """The place of a table, its references and earlier releases; a contract that is there has its
     servers already."""
-    sources = [table_spec.source, *(other.spec.source for other in bound.others)]
-    tables = [bound.table, *(other.table for other in bound.others)]
+    sources = [table_spec.source, *(other.spec.source for other in question.others)]
+    tables = [question.table, *(other.table for other in question.others)]
     if not all(isinstance(source, str) for source in sources):
         raise SpecError("a contract names where its tables lie, and data in memory lie nowhere.")
     pairs = list(zip(sources, tables, strict=True))
@@ -238,10 +238,10 @@ def _one_server(places: Sequence[_Place]) -> dict[str, Any]:
 
 
 def _object(
-    table_spec: TableSpec, bound: ResolvedQuestion, rules: _Rules, files: _Place, folder: Path
+    table_spec: TableSpec, question: ResolvedQuestion, rules: _Rules, files: _Place, folder: Path
 ) -> dict[str, Any]:
     """The schema object of an audited table: its roles, its columns and its rules."""
-    described = _described(rules.name, bound.table, dict(_roles(table_spec, bound, folder)))
+    described = _described(rules.name, question.table, dict(_roles(table_spec, question, folder)))
     settings = _settings(table_spec, files, folder)
     custom = [{"property": PROPERTY, "value": settings}] if settings else []
     head = {key: described[key] for key in ("name", "physicalType")}
@@ -279,11 +279,11 @@ def _type(type: str) -> dict[str, Any]:
 
 
 def _roles(
-    table_spec: TableSpec, bound: ResolvedQuestion, folder: Path
+    table_spec: TableSpec, question: ResolvedQuestion, folder: Path
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    of_events = {column.name for column in bound.events}
-    for column in (*bound.quasi_identifiers, *bound.events):
-        hierarchy = bound.roles.hierarchy(column).model_dump(
+    of_events = {column.name for column in question.events}
+    for column in (*question.quasi_identifiers, *question.events):
+        hierarchy = question.roles.hierarchy(column).model_dump(
             include={"hierarchy", "levels", "clip"}, exclude_defaults=True
         )
         if isinstance(file := hierarchy.get("hierarchy"), str):
@@ -291,11 +291,11 @@ def _roles(
         role = "event" if column.name in of_events else "quasi_identifier"
         yield column.name, {"role": role, **hierarchy}
     for role, columns in (
-        ("sensitive", bound.sensitive),
-        ("identifier", bound.roles.identifiers),
-        ("insensitive", bound.roles.insensitive),
-        ("entity", [bound.entity] if bound.entity else []),
-        ("weight", [bound.weight] if bound.weight else []),
+        ("sensitive", question.sensitive),
+        ("identifier", question.roles.identifiers),
+        ("insensitive", question.roles.insensitive),
+        ("entity", [question.entity] if question.entity else []),
+        ("weight", [question.weight] if question.weight else []),
     ):
         for assigned in columns:
             yield assigned.name, {"role": role}
@@ -319,12 +319,12 @@ def _settings(table_spec: TableSpec, files: _Place, folder: Path) -> dict[str, A
 
 
 def _rules(
-    bound: ResolvedQuestion, name: str, files: _Place, engine: Engine, folder: Path
+    question: ResolvedQuestion, name: str, files: _Place, engine: Engine, folder: Path
 ) -> _Rules:
     rules: list[dict[str, Any]] = []
     alone, uses = [], dict[str, int]()
-    own = _with_names(bound, files)
-    for check, renamed in zip(bound.checks, own.checks, strict=True):
+    own = _with_names(question, files)
+    for check, renamed in zip(question.checks, own.checks, strict=True):
         if not check.gates:
             continue
         model = check.model
@@ -332,7 +332,7 @@ def _rules(
         uses[label] = uses.get(label, 0) + 1
         label = label if uses[label] == 1 else f"{label} #{uses[label]}"
         rule_id = f"{RULE_ID_PREFIX}{_slug(label, '_')}"
-        query = None if _is_ours_alone(bound, check) else _query(own, renamed, engine)
+        query = None if _is_ours_alone(question, check) else _query(own, renamed, engine)
         if query is None:
             alone.append(label)
         else:
@@ -372,12 +372,12 @@ def _parameters(model: Model, folder: Path) -> dict[str, Any]:
     return parameters
 
 
-def _is_ours_alone(bound: ResolvedQuestion, check: BoundCheck) -> bool:
+def _is_ours_alone(question: ResolvedQuestion, check: BoundCheck) -> bool:
     """Whether readers can't execute a check: an estimate, two releases, levels, weights, or a file
     that they read otherwise."""
-    spec = bound.spec
-    weighed = bound.weight or any(other.weight for other in bound.others)
-    at_levels = bound.levels or any(other.generalised for other in bound.others)
+    spec = question.spec
+    weighed = question.weight or any(other.weight for other in question.others)
+    at_levels = question.levels or any(other.generalised for other in question.others)
     read_otherwise = spec.first or spec.null_strings or spec.header is False
     return bool(
         check.model.answered_by == "estimate"
@@ -388,9 +388,9 @@ def _is_ours_alone(bound: ResolvedQuestion, check: BoundCheck) -> bool:
     )
 
 
-def _with_names(bound: ResolvedQuestion, files: _Place) -> ResolvedQuestion:
+def _with_names(question: ResolvedQuestion, files: _Place) -> ResolvedQuestion:
     """The question of tables that have names instead of files."""
-    table = replace(bound.table, sql=identifier(_STANDS_FOR), in_lines="")
+    table = replace(question.table, sql=identifier(_STANDS_FOR), in_lines="")
     others = tuple(
         replace(
             other,
@@ -398,24 +398,26 @@ def _with_names(bound: ResolvedQuestion, files: _Place) -> ResolvedQuestion:
                 other.table, sql=identifier(files.name_of(other.spec.source)), in_lines=""
             ),
         )
-        for other in bound.others
+        for other in question.others
     )
-    return replace(bound, roles=replace(bound.roles, table=table, others=others), others=others)
+    return replace(
+        question, roles=replace(question.roles, table=table, others=others), others=others
+    )
 
 
-def _query(bound: ResolvedQuestion, check: BoundCheck, engine: Engine) -> str | None:
+def _query(question: ResolvedQuestion, check: BoundCheck, engine: Engine) -> str | None:
     """The check's own statement in the engine's dialect; None where it would hold texts of a
     hierarchy file, which are values of the data."""
-    statement = check_statement(bound, check)
+    statement = check_statement(question, check)
     if statement is None:
         return None
     statement.check()
-    sql = statement.sql if bound.table.embedded else engine.in_dialect(statement.sql)
-    if without_texts(sql, engine.dialect, bound.hierarchy_texts) != sql:
+    sql = statement.sql if question.table.embedded else engine.in_dialect(statement.sql)
+    if without_texts(sql, engine.dialect, question.hierarchy_texts) != sql:
         return None
     refuse_placeholders(sql)
     sets = {name.casefold() for name in sets_of(statement.sql)}
-    for other in bound.others:
+    for other in question.others:
         if other.table.sql.strip('"').casefold() in sets:
             raise SpecError(
                 f"a set of the statement is called {other.table.sql}, as a table of the contract "

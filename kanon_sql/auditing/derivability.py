@@ -215,10 +215,10 @@ class _Table:
             widths=[_number(w) for w in widths],
         )
         solved, judged = int(counts["kanon_solved"]), int(counts["kanon_hidden"])
-        narrow = {w: int(counts[f"kanon_narrow_{place}"]) for place, w in enumerate(widths, 1)}
+        narrow = {w: int(counts[f"kanon_narrow_{number}"]) for number, w in enumerate(widths, 1)}
         free = {
-            w: 0 if self._cells.doubtful else int(counts[f"kanon_free_{place}"])
-            for place, w in enumerate(widths, 1)
+            w: 0 if self._cells.doubtful else int(counts[f"kanon_free_{number}"])
+            for number, w in enumerate(widths, 1)
         }
         is_open = solved + narrow[widths[0]] + free[widths[0]] < judged
         programmed: list[HiddenCell] = []
@@ -512,8 +512,8 @@ class _Part(NamedTuple):
 
     def observe(self, figures: Sequence[float]) -> None:
         """Observe a table of the whole program, in real numbers."""
-        for place, cell in self.hidden.items():
-            cell.observe_real(figures[place])
+        for index, cell in self.hidden.items():
+            cell.observe_real(figures[index])
         if self.tables is not None:
             self.tables.add(figures[self.columns])
 
@@ -540,7 +540,7 @@ class _Program:
         self._session, self._widths, self._exact = session, widths, exact
         columns = {row["kanon_cell"]: row for row in terms}
         equations = {row["kanon_equation"]: -float(row["kanon_rest"]) for row in terms}
-        place = {cell: place for place, cell in enumerate(columns)}
+        place = {cell: index for index, cell in enumerate(columns)}
         line = {equation: line for line, equation in enumerate(equations)}
         self._scale = scale = max(1.0, _largest(terms) / WELL_SCALED)
         self._matrix = csr_matrix(
@@ -594,7 +594,7 @@ class _Program:
     def cells(self) -> Iterator[HiddenCell]:
         """The hidden cells, with what the programs tell of them. Raises `InputError` if no table
         fits."""
-        hidden = {place: cell for part in self._parts for place, cell in part.hidden.items()}
+        hidden = {index: cell for part in self._parts for index, cell in part.hidden.items()}
         all_tables = [part.tables for part in self._parts if part.tables is not None]
         self._explore(hidden)
         for tables in all_tables:
@@ -613,11 +613,11 @@ class _Program:
         or two more tables clear none."""
         signs, left, before = Random(0), list(hidden), len(hidden) + 1
         while left and len(left) < before:
-            objective = {place: signs.choice((1, -1)) for place in left}
+            objective = {index: signs.choice((1, -1)) for index in left}
             self._solved(objective)
-            self._solved({place: -sign for place, sign in objective.items()})
+            self._solved({index: -sign for index, sign in objective.items()})
             before = len(left)
-            left = [place for place in left if not hidden[place].is_cleared(self._widths[-1])]
+            left = [index for index in left if not hidden[index].is_cleared(self._widths[-1])]
 
     def _optimise_each(self, width: float | None) -> None:
         """Narrow each cell that is not decided, one of each component at a time."""
@@ -639,29 +639,29 @@ class _Program:
             return
         solution = self._solved(dict.fromkeys(parts, sign))
         if solution.status == OPTIMAL:
-            for place, part in parts.items():
-                part.hidden[place].narrow(sign, self._optimum(place, part, sign, solution))
+            for index, part in parts.items():
+                part.hidden[index].narrow(sign, self._optimum(index, part, sign, solution))
         elif len(parts) > 1:
-            for place, part in parts.items():
-                self._optimise({place: part}, sign)
+            for index, part in parts.items():
+                self._optimise({index: part}, sign)
         elif solution.status == UNBOUNDED:
-            [(place, part)] = parts.items()
+            [(index, part)] = parts.items()
             if part.tables is None:
-                part.hidden[place].observe(-sign * math.inf)
+                part.hidden[index].observe(-sign * math.inf)
 
-    def _optimum(self, place: int, part: _Part, sign: int, solution: Any) -> float:
+    def _optimum(self, index: int, part: _Part, sign: int, solution: Any) -> float:
         """The optimum of a cell; of a count, what its multipliers prove."""
         if part.tables is None:
-            return float(solution.x[place]) * self._scale
+            return float(solution.x[index]) * self._scale
         multipliers = solution.eqlin.marginals[part.equations].tolist()
-        return sign * part.tables.bound(place - part.columns.start, sign, multipliers)
+        return sign * part.tables.bound(index - part.columns.start, sign, multipliers)
 
     def _solved(self, objective: Mapping[int, int]) -> Any:
         """The solution of one program, whose table is observed."""
         from scipy.optimize import linprog  # type: ignore[import-untyped]
 
         refuse_expired(self._session)
-        costs = [objective.get(place, 0) for place in range(len(self._bounds))]
+        costs = [objective.get(index, 0) for index in range(len(self._bounds))]
         solution = linprog(
             costs, A_eq=self._matrix, b_eq=self._sums, bounds=self._bounds, method="highs"
         )

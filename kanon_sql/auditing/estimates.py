@@ -34,9 +34,9 @@ def risk(plan: Plan, answers: Answers) -> Risk:
     in the release counts with its size in the release.
     """
     if not answers.sizes:
-        attackers = (*ATTACKERS, *(["individual"] if plan.bound.weight else []))
+        attackers = (*ATTACKERS, *(["individual"] if plan.question.weight else []))
         return Risk(dict.fromkeys(attackers))
-    name = next(iter(plan.bound.references), None)
+    name = next(iter(plan.question.references), None)
     first = next(
         (
             (answers.matches[step.step.name], row_of_people(step, answers))
@@ -49,7 +49,7 @@ def risk(plan: Plan, answers: Answers) -> Risk:
     figures = {
         "prosecutor": _prosecutor(plan, answers),
         "journalist": journalist(
-            linked, of_people, "at_risk", AT_RISK, by_person=plan.bound.entity is not None
+            linked, of_people, "at_risk", AT_RISK, by_person=plan.question.entity is not None
         )
         if linked and of_people
         else None,
@@ -69,16 +69,16 @@ def _prosecutor(plan: Plan, answers: Answers) -> dict[str, Any]:
     """The attacker knows that the person is in the table: the risk is 1 / class size."""
     return {
         "highest": 1 / smallest(answers.sizes),
-        "average": float(average_risk(plan.bound, answers)),
+        "average": float(average_risk(plan.question, answers)),
         "at_risk": float(share_at_risk(answers.counted, AT_RISK)),
         "threshold": AT_RISK,
     }
 
 
-def average_risk(bound: ResolvedQuestion, answers: Answers) -> Fraction | float:
+def average_risk(question: ResolvedQuestion, answers: Answers) -> Fraction | float:
     """Mean risk: classes / people, which is exact if nobody is in more than one class."""
     counted = answers.counted
-    if bound.wildcard or answers.people is not None:
+    if question.wildcard or answers.people is not None:
         return math.fsum(count / size for size, count in counted) / everyone(counted)
     return Fraction(total(answers.sizes, "kanon_classes"), everyone(counted))
 

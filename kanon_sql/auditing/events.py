@@ -164,10 +164,10 @@ class EventAnswers:
     """The step that lists values on request: of pairs, if these were few enough to count."""
 
 
-def answer_events(bound: ResolvedQuestion, plan: EventPlan, session: Session) -> EventAnswers:
+def answer_events(question: ResolvedQuestion, plan: EventPlan, session: Session) -> EventAnswers:
     """Run the steps on events. Raises `InputError` for records without a person, quasi-identifiers
     that differ within a person, and combinations that are too many."""
-    counts = event_counts(bound, plan, session)
+    counts = event_counts(question, plan, session)
     if counts.events is None:
         checks = [
             CheckResult(planned.check.model.name(), planned.check.model.parameters, None, None)
@@ -181,20 +181,20 @@ def answer_events(bound: ResolvedQuestion, plan: EventPlan, session: Session) ->
     return EventAnswers(counts.records, counts.people, counts.events, results, (shown,))
 
 
-def event_counts(bound: ResolvedQuestion, plan: EventPlan, session: Session) -> EventAnswers:
+def event_counts(question: ResolvedQuestion, plan: EventPlan, session: Session) -> EventAnswers:
     """The figures of the events, without checks."""
     row = session.row(plan.counts)
     fault = WITH_ENTITY.fault(
-        row, table=bound.table.name, column=bound.entity.name if bound.entity else ""
+        row, table=question.table.name, column=question.entity.name if question.entity else ""
     )
     if fault is not None:
         raise InputError(fault)
     if not row["kanon_records"]:
         return EventAnswers(0, 0, None, ())
     if plan.quasi_identifiers is not None:
-        _refuse_several(bound, session.row(plan.quasi_identifiers))
+        _refuse_several(question, session.row(plan.quasi_identifiers))
     events = Events(
-        columns=tuple(column.name for column in bound.events),
+        columns=tuple(column.name for column in question.events),
         distinct=int(row["kanon_distinct"]),
         person_events=int(row["kanon_person_events"]),
         fewest=int(row["kanon_fewest"]),
@@ -204,14 +204,16 @@ def event_counts(bound: ResolvedQuestion, plan: EventPlan, session: Session) -> 
     return EventAnswers(int(row["kanon_records"]), int(row["kanon_people"]), events, ())
 
 
-def _refuse_several(bound: ResolvedQuestion, row: Row) -> None:
+def _refuse_several(question: ResolvedQuestion, row: Row) -> None:
     several, people = int(row["kanon_in_several"]), int(row["kanon_people"])
     if several:
-        names = ", ".join(column.name for column in bound.quasi_identifiers)
-        it = "it" if len(bound.quasi_identifiers) == 1 else "them"
-        has = "has several values" if len(bound.quasi_identifiers) == 1 else "have several values"
+        names = ", ".join(column.name for column in question.quasi_identifiers)
+        it = "it" if len(question.quasi_identifiers) == 1 else "them"
+        has = (
+            "has several values" if len(question.quasi_identifiers) == 1 else "have several values"
+        )
         raise InputError(
-            f"{bound.table.name}: {names} {has} for {several:,} of {plural(people, 'person')}: "
+            f"{question.table.name}: {names} {has} for {several:,} of {plural(people, 'person')}: "
             f"name {it} among {option('events')}, or leave {it} out."
         )
 
@@ -359,7 +361,7 @@ def _km_anonymity(
     )
 
 
-def event_warnings(bound: ResolvedQuestion, checks: Sequence[CheckResult]) -> Iterator[str]:
+def event_warnings(question: ResolvedQuestion, checks: Sequence[CheckResult]) -> Iterator[str]:
     """Warnings about undecided checks, and about a draw that other databases may not repeat."""
     is_violated = any(check.holds is False for check in checks)
     of_table = "is not shown to hold" if is_violated else "is measured and nothing is shown to hold"
@@ -374,12 +376,12 @@ def event_warnings(bound: ResolvedQuestion, checks: Sequence[CheckResult]) -> It
                 f"the table {of_table}."
             )
     if any(check.details.get("drawn") for check in checks):
-        yield from draw_warnings(bound)
+        yield from draw_warnings(question)
 
 
-def draw_warnings(bound: ResolvedQuestion) -> Iterator[str]:
+def draw_warnings(question: ResolvedQuestion) -> Iterator[str]:
     """A warning about a draw by numbers whose text depends on the database."""
-    hashed = (*bound.events, *([bound.entity] if bound.entity else []))
+    hashed = (*question.events, *([question.entity] if question.entity else []))
     columns = [column for column in hashed if column.generalised is None]
     numbers_by_type = {
         "floating-point": [column for column in columns if column.type.startswith(_FLOATS)],

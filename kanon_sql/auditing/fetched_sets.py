@@ -102,7 +102,8 @@ def _most_values(source: Session, step: Statement, columns: Sequence[BoundColumn
         )
     )
     counts = {
-        column.name: int(row[f"kanon_distinct_{place}"]) for place, column in enumerate(columns, 1)
+        column.name: int(row[f"kanon_distinct_{number}"])
+        for number, column in enumerate(columns, 1)
     }
     worst = sorted(counts, key=lambda name: -counts[name])[:MOST_NAMED]
     return [f'"{name}" ({counts[name]:,} values)' for name in worst]

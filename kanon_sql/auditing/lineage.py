@@ -44,20 +44,20 @@ _OF_DATABASES = ("mysql", "mariadb", "clickhouse")
 
 
 def lineage(
-    bound: ResolvedQuestion,
+    question: ResolvedQuestion,
     engine: Engine,
     connected: Any,
     seconds: Sequence[ResolvedQuestion] = (),
 ) -> Lineage:
     """The datasets and statements of a question; `connected` is what its engine was opened with,
     `seconds` are the tables that a published one is compared with."""
-    where = connected if connected is not None else bound.spec.connect
-    own = _named(dataset(bound.spec.source, where, bound.table), bound.spec)
-    others = [dataset(other.spec.source, where, other.table) for other in bound.others]
+    where = connected if connected is not None else question.spec.connect
+    own = _named(dataset(question.spec.source, where, question.table), question.spec)
+    others = [dataset(other.spec.source, where, other.table) for other in question.others]
     others += [dataset(question.spec.source, where, question.table) for question in seconds]
     return Lineage(
         (own, *others),
-        tuple(_statement(bound, check, engine) for check in bound.checks),
+        tuple(_statement(question, check, engine) for check in question.checks),
         _version(engine),
     )
 
@@ -88,14 +88,14 @@ def _unopened(table: TableSpec | PublishedSpec, error: str) -> TableResult:
     )
 
 
-def _statement(bound: ResolvedQuestion, check: BoundCheck, engine: Engine) -> str | None:
+def _statement(question: ResolvedQuestion, check: BoundCheck, engine: Engine) -> str | None:
     """The check's own statement in the engine's dialect; None where it would hold texts of a
     hierarchy file, which are values of the data."""
-    statement = check_statement(bound, check)
+    statement = check_statement(question, check)
     if statement is None:
         return None
     statement.check()
-    withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
+    withheld = frozenset() if question.facts.show_values else question.hierarchy_texts
     sql = engine.in_dialect(statement.sql)
     return sql if without_texts(sql, engine.dialect, withheld) == sql else None
 

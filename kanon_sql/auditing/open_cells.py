@@ -50,11 +50,11 @@ def to_open(spec: PublishedSpec) -> TableSpec:
 
 
 def open_cells(
-    spec: AuditSpec, place: int, engine: Engine, *, show_values: bool = False
+    spec: AuditSpec, index: int, engine: Engine, *, show_values: bool = False
 ) -> OpenCells:
     """Open a published table with its second tables, and resolve their columns."""
     started = time.monotonic()
-    published = spec.published[place]
+    published = spec.published[index]
 
     def facts_of(roles: Roles) -> DataFacts:
         return read_facts(engine, roles, show_values=show_values)
@@ -72,7 +72,7 @@ def open_cells(
         for fault in (error, *getattr(error, "parts", ())):
             role, column = fault.location[:1], fault.location[1:]
             fault.location = (*(_KEYS.get(str(key), key) for key in role), *column)
-        raise spec.with_location(error, place, "published") from None
+        raise spec.with_location(error, index, "published") from None
     return OpenCells(question, others, engine, time.monotonic() - started)
 
 

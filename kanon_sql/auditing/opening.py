@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 class OpenTable(NamedTuple):
     """A table's resolved question, its engine, and the seconds it took to open."""
 
-    bound: ResolvedQuestion
+    question: ResolvedQuestion
     engine: Engine
     seconds: float
 
 
 def open_table(
     spec: AuditSpec,
-    place: int,
+    index: int,
     engine: Engine,
     timeout: float | None = None,
     *,
@@ -65,7 +65,7 @@ def open_table(
     `InputError`.
     """
     started = time.monotonic()
-    table_spec = table_spec or spec.tables[place]
+    table_spec = table_spec or spec.tables[index]
     with time_limit(engine, timeout, threading.Event()):
         try:
             with located("source"):
@@ -76,12 +76,12 @@ def open_table(
                     others[kind, name] = engine.table(other.source)
             roles = resolve(table_spec, table, others, is_open=is_open, further=further)
             facts = read_facts(engine, roles, hierarchies=hierarchies, show_values=show_values)
-            bound = bind(roles, facts)
+            question = bind(roles, facts)
         except (SpecError, InputError) as error:
             # Errors of the next tables must not depend on this one.
             engine.renew()
-            raise spec.with_location(error, place) from None
-    return OpenTable(bound, engine, time.monotonic() - started)
+            raise spec.with_location(error, index) from None
+    return OpenTable(question, engine, time.monotonic() - started)
 
 
 @contextmanager
@@ -178,12 +178,12 @@ def answer_of_one_table(
         refuse_to_overwrite(writes, engine.files_read())
 
         def failed(_: Session, error: str) -> NoReturn:
-            raise EngineError(f"{table.bound.table.name}: {error}") from None
+            raise EngineError(f"{table.question.table.name}: {error}") from None
 
         answered = run_within(
             engine, run, lambda session: answer(session, table), failed, spent=table.seconds
         )
-    return table.bound, answered
+    return table.question, answered
 
 
 class PlannedTable(NamedTuple):
@@ -196,7 +196,7 @@ class PlannedTable(NamedTuple):
 
 def planned(
     spec: AuditSpec,
-    place: int,
+    index: int,
     engine: Engine,
     timeout: float | None = None,
     *,
@@ -208,7 +208,7 @@ def planned(
     `hierarchies` is passed to `read_facts`, `further` to `resolve`."""
     table = open_table(
         spec,
-        place,
+        index,
         engine,
         timeout,
         hierarchies=hierarchies,
@@ -216,15 +216,15 @@ def planned(
         further=further,
     )
     try:
-        plan = plan_audit(table.bound)
+        plan = plan_audit(table.question)
     except SpecError as error:
-        raise spec.with_location(error, place) from None
+        raise spec.with_location(error, index) from None
     return PlannedTable(plan, engine, table.seconds)
 
 
 def name_of(plan: Plan) -> str:
     """Display name of a plan's table."""
-    return plan.bound.spec.name or plan.bound.table.name
+    return plan.question.spec.name or plan.question.table.name
 
 
 @contextmanager

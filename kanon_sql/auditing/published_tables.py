@@ -46,15 +46,15 @@ def audit_cells(
     with opening(run) as engine_of:
         tables = []
         with Faults() as faults:
-            for place, table in enumerate(spec.published):
+            for index, table in enumerate(spec.published):
                 with faults.collected():
                     engine = engine_of(to_open(table))
-                    tables.append(open_cells(spec, place, engine, show_values=show_values))
+                    tables.append(open_cells(spec, index, engine, show_values=show_values))
                     refuse_to_overwrite(run.writes, engine.files_read())
         results = []
         for opened_table in tables:
             question = opened_table.question
-            with naming(question.spec.name or question.bound.table.name, tables):
+            with naming(question.spec.name or question.resolved.table.name, tables):
                 results.append(_audited(opened_table, run, show_values))
         if with_lineage:
             results = [
@@ -94,23 +94,23 @@ def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsRes
 
 
 def _result(question: CellQuestion, status: Status, session: Session, **fields: Any) -> CellsResult:
-    spec, bound = question.spec, question.bound
-    withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
+    spec, resolved = question.spec, question.resolved
+    withheld = frozenset() if resolved.facts.show_values else resolved.hierarchy_texts
     return CellsResult(
-        name=spec.name or bound.table.name,
+        name=spec.name or resolved.table.name,
         engine=session.engine.name,
         status=status,
         quasi_identifiers=tuple(dimension.raw.name for dimension in question.dimensions),
         by=tuple(dimension.raw.name for dimension in question.dimensions),
         value=question.value.name if question.value else None,
-        contributor=bound.entity.name if bound.entity else None,
-        weight=bound.weight.name if bound.weight else None,
+        contributor=resolved.entity.name if resolved.entity else None,
+        weight=resolved.weight.name if resolved.weight else None,
         published=spec.cells,
         margins=None if spec.cells else spec.margins,
         totals=(spec.declared_totals or "true") if spec.cells else None,
         figure="magnitude" if spec.is_magnitude else "count",
         where=spec.where,
-        snapshots=bound.snapshots,
+        snapshots=resolved.snapshots,
         first=spec.first,
         against={name: str(other.source) for name, other in spec.against.items()},
         confidential=tuple(spec.confidential),
@@ -127,19 +127,19 @@ def _lineage(result: CellsResult, table: OpenCells, connected: Any) -> Lineage:
     """The datasets of a published table; its checks share their statements, so none has its own."""
     from kanon_sql.auditing.lineage import lineage
 
-    seconds = [other.question.bound for other in table.others.values()]
-    shared = lineage(table.question.bound, table.engine, connected, seconds)
+    seconds = [other.question.resolved for other in table.others.values()]
+    shared = lineage(table.question.resolved, table.engine, connected, seconds)
     return replace(shared, statements=(None,) * len(result.checks))
 
 
 def validation_summary(
-    spec: AuditSpec, place: int, engine: Any = None, *, show_values: bool = False
+    spec: AuditSpec, index: int, engine: Any = None, *, show_values: bool = False
 ) -> str:
     """A summary of one published table, once its whole question is valid."""
-    with opened(to_open(spec.published[place]), RunOptions(engine)) as hub:
-        table = open_cells(spec, place, hub, show_values=show_values)
+    with opened(to_open(spec.published[index]), RunOptions(engine)) as hub:
+        table = open_cells(spec, index, hub, show_values=show_values)
         question = table.question
-        for precondition in preconditions(question.bound):
+        for precondition in preconditions(question.resolved):
             precondition.step.check()
             fault = precondition.fault(hub.query(precondition.step.sql)[0])
             if fault is not None:
@@ -150,8 +150,8 @@ def validation_summary(
             hub.check(step.sql)
     gates = sum(check.gates for check in question.checks)
     return (
-        f"{question.spec.name or question.bound.table.name}: "
-        f"{plural(len(question.bound.table.columns), 'column')}, {len(question.dimensions)} of "
+        f"{question.spec.name or question.resolved.table.name}: "
+        f"{plural(len(question.resolved.table.columns), 'column')}, {len(question.dimensions)} of "
         f"them dimensions; {plural(gates, 'check')}, {plural(len(steps), 'statement')}."
     )
 
@@ -159,12 +159,12 @@ def validation_summary(
 def dry_run_of_cells(spec: AuditSpec, *, writes: Sequence[Path] = ()) -> tuple[ExpectedTable, ...]:
     """The statements on each published table and the tables they read, without running them."""
     tables = []
-    for place, published in enumerate(spec.published):
+    for index, published in enumerate(spec.published):
         with opened(to_open(published), RunOptions()) as hub:
-            table = open_cells(spec, place, hub)
+            table = open_cells(spec, index, hub)
             refuse_to_overwrite(writes, hub.files_read())
-            own = table.question.bound.table
-            read = [own, *(other.question.bound.table for other in table.others.values())]
+            own = table.question.resolved.table
+            read = [own, *(other.question.resolved.table for other in table.others.values())]
             steps = list(cell_statements(table))
             tables.append(expected(published.name or own.name, read, steps, hub))
     return tuple(tables)

@@ -173,7 +173,7 @@ def has_same_classes(plan: Plan, answers: Answers) -> bool:
     if any(int(row["kanon_records"] or 0) != records for row in answers.distances.values()):
         return False
     counted = {"kanon_classes": total(answers.sizes, "kanon_classes")}
-    if not plan.bound.wildcard:
+    if not plan.question.wildcard:
         counted["kanon_sizes"] = people_in(answers.sizes)
     return all(
         int(row[column]) == count
@@ -190,12 +190,12 @@ def refuse_unmet(preconditions: Iterable[Precondition], session: Session) -> Non
             raise InputError(fault)
 
 
-def refuse_without_entity(bound: ResolvedQuestion, sizes: Sizes) -> None:
+def refuse_without_entity(question: ResolvedQuestion, sizes: Sizes) -> None:
     """Raise `InputError` if records have no entity: they belong to no countable person."""
-    if bound.entity is None:
+    if question.entity is None:
         return
     counted = {name: total(sizes, name) for name in ("kanon_records", "kanon_without_entity")}
-    fault = WITH_ENTITY.fault(counted, table=bound.table.name, column=bound.entity.name)
+    fault = WITH_ENTITY.fault(counted, table=question.table.name, column=question.entity.name)
     if fault is not None:
         raise InputError(fault)
 

@@ -118,7 +118,7 @@ def _unsearched_results(
 ) -> Derived:
     """The results of a table that can't be searched. Raises `InputError` if one was required."""
     if any(check.gates for check in checks.values()):
-        raise InputError(f"{question.bound.table.name}: {why}") from None
+        raise InputError(f"{question.resolved.table.name}: {why}") from None
     return Derived({n: _undecided_result(check) for n, check in checks.items()}, 0, 0, [why], None)
 
 
@@ -236,10 +236,10 @@ def _as_published(
         "published", "typed_cells", figures=FIGURES, dimensions=table.places, type=type
     )
     parents: list[str | None] = []
-    for place, dimension in enumerate(table.question.dimensions, start=1):
+    for number, dimension in enumerate(table.question.dimensions, start=1):
         rows = [(node, parent) for node, (_, parent) in nodes_of(dimension).items()]
         columns = ("kanon_node", "kanon_parent")
-        parents.append(run.make_rows(f"parents_{place}", columns, rows) if rows else None)
+        parents.append(run.make_rows(f"parents_{number}", columns, rows) if rows else None)
     low, high = spec.value_bounds if is_checked else (None, None)
     low, high = inwards(low, "low", spec), inwards(high, "high", spec)
     is_count = not spec.is_magnitude
@@ -259,7 +259,7 @@ def _as_published(
 def _from_records(table: CellStatements, run: DerivedRelations) -> CellRelation:
     """The cells of a table made from records, of which the sensitive ones are suppressed."""
     question, type = table.question, _type(table.exact.decimals)
-    dimensions = [_record_dimension(question, place) for place in range(len(question.dimensions))]
+    dimensions = [_record_dimension(question, index) for index in range(len(question.dimensions))]
     [least] = run.rows("least_figure", figures=FIGURES, type=type)
     low = Decimal(0) if (least["kanon_least"] or 0) >= 0 else None
     cells = run.make(
@@ -296,20 +296,20 @@ def _limit_message(cells: int) -> str:
     )
 
 
-def _record_dimension(question: CellQuestion, place: int) -> dict[str, Any]:
+def _record_dimension(question: CellQuestion, index: int) -> dict[str, Any]:
     """A dimension for `cells_of_records`: each level's label, parent and groupings."""
-    dimension = question.dimensions[place]
+    dimension = question.dimensions[index]
     levels = [
         {
             "label": _label(dimension, level),
             "parent": _parent(dimension, level),
             "repeated": is_repeated(dimension, level),
-            "groupings": [g.number for g in question.groupings if g.levels[place] == level],
+            "groupings": [g.number for g in question.groupings if g.levels[index] == level],
         }
         for level in range(len(dimension.levels))
     ]
-    totals = [grouping.number for grouping in question.groupings if grouping.levels[place] is None]
-    return {"number": place + 1, "levels": levels, "totals": totals}
+    totals = [grouping.number for grouping in question.groupings if grouping.levels[index] is None]
+    return {"number": index + 1, "levels": levels, "totals": totals}
 
 
 def _label(dimension: Dimension, level: int) -> str:

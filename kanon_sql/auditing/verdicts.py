@@ -70,10 +70,10 @@ def rows_with_earlier(plan: Plan, session: Session) -> Iterator[tuple[str, Row]]
 
 
 def _no_common_people_message(plan: Plan, step: EarlierStep, crowds: Row) -> str:
-    release, earlier = plan.bound.table.name, plan.bound.earlier[step.earlier]
+    release, earlier = plan.question.table.name, plan.question.earlier[step.earlier]
     if not crowds["kanon_leavers"]:
         return f"{earlier.table.name}: {earlier.called} has no record to compare with."
-    entities = [f'"{column.name}"' for column in (plan.bound.entity, earlier.entity) if column]
+    entities = [f'"{column.name}"' for column in (plan.question.entity, earlier.entity) if column]
     keys = " and ".join(dict.fromkeys(entities))
     return (
         f"nobody is in both {release} ({int(crowds['kanon_joiners']):,} people) and "
@@ -153,10 +153,10 @@ def with_policies(
     results = list(checks)
     outcomes = []
     for policy, models, unchecked in _policy_models(spec):
-        ran = [place for place, result in enumerate(results) if _is_of(result, models)]
-        for place in ran:
-            results[place] = replace(results[place], policy=results[place].policy or policy.policy)
-        held = sum(bool(results[place].holds) for place in ran)
+        ran = [index for index, result in enumerate(results) if _is_of(result, models)]
+        for index in ran:
+            results[index] = replace(results[index], policy=results[index].policy or policy.policy)
+        held = sum(bool(results[index].holds) for index in ran)
         of_records = isinstance(spec, TableSpec)
         outcomes.append(_outcome(policy, len(ran), held, unchecked, of_records))
     return results, tuple(outcomes)
@@ -230,7 +230,7 @@ def verdicts(
 ) -> Iterator[CheckResult]:
     """The verdict of each check, in the order of the spec; those `of_events` are known."""
     known = iter(of_events)
-    for check in plan.bound.checks:
+    for check in plan.question.checks:
         if not answers.sizes:
             yield CheckResult(check.model.name(), check.model.parameters, None, None)
             continue
@@ -263,7 +263,7 @@ def _k_anonymity(model: KAnonymity, plan: Plan, answers: Answers) -> CheckFindin
     achieved = smallest(answers.sizes)
     below = _violations_below(model.violating_below, plan, answers)
     details: dict[str, Any] = {**profile(answers)}
-    if plan.bound.wildcard:
+    if plan.question.wildcard:
         details["achieved_nulls_as_value"] = min(
             int(row["kanon_size_as_value"]) for row in answers.sizes
         )
@@ -277,7 +277,7 @@ def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult
         int(row["kanon_homogeneous_classes"]) for row in sizes if row["kanon_size"] == 1
     )
     details = {"singleton_classes": singletons}
-    if plan.bound.entity:
+    if plan.question.entity:
         details["several_valued_classes"] = total(sizes, "kanon_certain_among_others_classes")
     records = total(sizes, "kanon_homogeneous_records")
     people = _violating_people(
@@ -329,7 +329,7 @@ def _violating_people(
 ) -> int | None:
     """Number of people in a violating class. If each person is in one class, the sum of those
     classes' sizes."""
-    if plan.bound.entity is None:
+    if plan.question.entity is None:
         return None
     if of_people is not None:
         return int(of_people.get(people) or 0)
@@ -345,7 +345,7 @@ def _violations_below(than: float | None, plan: Plan, answers: Answers) -> Viola
     return Violations(
         total(below, "kanon_classes"),
         total(below, "kanon_records"),
-        people if plan.bound.entity else None,
+        people if plan.question.entity else None,
     )
 
 
@@ -396,7 +396,7 @@ def _reference_finding(
     if model.missing == "error" and unmatched:
         raise InputError(
             f"{model.name()}: nobody in {REFERENCE.called(step.reference)} matches "
-            f"{plural(unmatched, 'class')} of {plan.bound.table.name} "
+            f"{plural(unmatched, 'class')} of {plan.question.table.name} "
             f"({plural(int(row['kanon_unmatched_records']), 'record')}), and missing: error "
             "was asked."
         )
@@ -406,7 +406,7 @@ def _reference_finding(
         "unmatched_records": int(row["kanon_unmatched_records"]),
         "exceeding_classes": exceeding,
     }
-    levels = plan.bound.spec.references[step.reference].levels
+    levels = plan.question.spec.references[step.reference].levels
     if any(levels.values()):
         details["reference_levels"] = dict(levels)
     violating = (
@@ -423,11 +423,11 @@ def _reference_finding(
             achieved = {end: _or_none(row[f"kanon_{label}_{end}"], float) for end in ("min", "max")}
             violating = (violating[0], _or_none(row.get(f"kanon_{label}_violated_population")))
             # The people query is skipped where no class is out of bounds.
-            if plan.bound.references[step.reference].entity and not violating[0]:
+            if plan.question.references[step.reference].entity and not violating[0]:
                 of_people = {f"kanon_{label}_violated_people": violating[0]}
             holds = contained and not violating[0]
         case JournalistRisk():
-            by_person = plan.bound.entity is not None
+            by_person = plan.question.entity is not None
             risks = journalist(
                 row, of_people, f"{label}_at_risk", model.threshold, by_person=by_person
             )
@@ -460,7 +460,7 @@ def _or_none(value: Any, kind: type = int) -> Any:
 def _prosecutor_risk(model: ProsecutorRisk, plan: Plan, answers: Answers) -> CheckFinding:
     highest = Fraction(1, smallest(answers.sizes))
     average, at_risk = (
-        average_risk(plan.bound, answers),
+        average_risk(plan.question, answers),
         share_at_risk(answers.counted, model.threshold),
     )
     holds = _within_bounds(model, highest=highest, average=average, at_risk=at_risk)
@@ -508,7 +508,7 @@ def _population_uniqueness(
     if achieved is None and check.gates:
         raise InputError(
             f"population_uniqueness: the estimator {model.estimator} has no estimate "
-            f"for {plan.bound.table.name}, so the check can't be judged. Choose another one, or "
+            f"for {plan.question.table.name}, so the check can't be judged. Choose another one, or "
             "measure without max_share to see all three."
         )
     shares = {name: estimates.estimate(name) for name in ("zayatz", "pitman", "snb")}
@@ -536,8 +536,8 @@ def _refuse_small_population(
     if model.population < counted:
         raise InputError(
             f"{model.name()}: a population of {model.population:,} is smaller than "
-            f"{plan.bound.table.name}, which has {counted:,} "
-            f"{'people' if plan.bound.entity else 'records'}. It is the number of people from "
+            f"{plan.question.table.name}, which has {counted:,} "
+            f"{'people' if plan.question.entity else 'records'}. It is the number of people from "
             "which the table was sampled."
         )
 

@@ -30,17 +30,19 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     """All warnings of an audit, a sentence or two each."""
     if not answers.sizes:
         return
-    yield from left_out(plan.bound)
-    yield from time_zones(plan.bound, [name for name, at in plan.bound.spec.levels.items() if at])
-    referred = (column for other in plan.bound.others for column in other.generalised)
+    yield from left_out(plan.question)
+    yield from time_zones(
+        plan.question, [name for name, at in plan.question.spec.levels.items() if at]
+    )
+    referred = (column for other in plan.question.others for column in other.generalised)
     faults = [
-        summary_of_faults(level.levels.faults, show_values=plan.bound.facts.show_values)
-        for level in (*plan.bound.levels, *referred)
+        summary_of_faults(level.levels.faults, show_values=plan.question.facts.show_values)
+        for level in (*plan.question.levels, *referred)
     ]
     for fault in dict.fromkeys(faults):
         yield from fault.splitlines()
-    for column in plan.bound.roles.unassigned:
-        if plan.bound.table.embedded and column.unusable_because:
+    for column in plan.question.roles.unassigned:
+        if plan.question.table.embedded and column.unusable_because:
             yield f'"{column.name}" is not looked at: it {column.unusable_because}'
     yield from _unassigned_warnings(plan, answers)
     yield from _insensitive_warnings(plan, answers)
@@ -50,13 +52,13 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
         yield from _sham_diversity(look, plan, answers)
     yield from _unmatched_values(plan, answers)
     yield from _survey_warnings(answers)
-    if plan.bound.wildcard and plan.bound.sensitive:
+    if plan.question.wildcard and plan.question.sensitive:
         yield (
             "nulls: wildcard: the sensitive attributes are not measured, because compatible "
             "records form no classes."
         )
     for step in plan.references:
-        yield from _match_warnings(step, answers.matches[step.step.name], plan.bound.wildcard)
+        yield from _match_warnings(step, answers.matches[step.step.name], plan.question.wildcard)
     for release in plan.earlier:
         yield from _earlier_warnings(release, plan, answers)
     if len(plan.earlier) > 1:
@@ -89,10 +91,10 @@ WITH_ZONE = ("WITH TIME ZONE", "TIMESTAMPTZ_NS")
 """How the type of a point in time with a zone ends."""
 
 
-def time_zones(bound: ResolvedQuestion, generalised: Container[str]) -> Iterator[str]:
+def time_zones(question: ResolvedQuestion, generalised: Container[str]) -> Iterator[str]:
     """A warning about each quasi-identifier with a time zone that is generalised to dates."""
-    for column in bound.roles.quasi_identifiers:
-        levels = bound.roles.hierarchy(column).levels or ()
+    for column in question.roles.quasi_identifiers:
+        levels = question.roles.hierarchy(column).levels or ()
         has_dates = any(level in DATES or isinstance(level, Years) for level in levels)
         if has_dates and column.name in generalised and column.type.endswith(WITH_ZONE):
             yield f'"{column.name}" has a time zone. Its days, months and years are those of UTC.'
@@ -112,9 +114,9 @@ def zones_kept(table: Table, but: Container[str]) -> Iterator[str]:
         )
 
 
-def left_out(bound: ResolvedQuestion) -> Iterator[str]:
+def left_out(question: ResolvedQuestion) -> Iterator[str]:
     """Warnings about files that a glob skips."""
-    for table in bound.tables:
+    for table in question.tables:
         if table.left_out:
             yield (
                 f"{table.name} leaves out {', '.join(table.left_out)}, as a shell does: a name "
@@ -127,19 +129,19 @@ def _unassigned_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     if plan.unassigned is None or answers.unassigned is None:
         return
     members = everyone(answers.counted)
-    least = members * plan.bound.table.nearly_all
+    least = members * plan.question.table.nearly_all
     names = [
         f'"{name}"'
-        for place, name in enumerate(plan.unassigned.columns, start=1)
+        for number, name in enumerate(plan.unassigned.columns, start=1)
         if members > 1
         and (
-            (distinct := int(answers.unassigned[f"kanon_distinct_{place}"])) >= members
+            (distinct := int(answers.unassigned[f"kanon_distinct_{number}"])) >= members
             or (members >= _FEW and distinct > least)
         )
     ]
     about = (
         "at least about as many different values as there are people"
-        if plan.bound.entity
+        if plan.question.entity
         else "about as many different values as there are records"
     )
     if len(names) > _MOST_SENTENCES:
@@ -166,7 +168,7 @@ def _insensitive_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
         alone = int(row["kanon_alone"])
         if plan.insensitive and alone > _MOST_ALONE * members:
             name = plan.insensitive.columns[int(row["kanon_column"]) - 1]
-            whom = plural(alone, "person" if plan.bound.entity else "record")
+            whom = plural(alone, "person" if plan.question.entity else "record")
             yield (
                 f'"{name}" is declared insensitive, and {whom} ({100 * alone / members:.1f} %) '
                 f"{'has' if alone == 1 else 'have'} a value of it that no other has, so it "
@@ -214,7 +216,7 @@ def _sham_diversity(look: SpellingLook, plan: Plan, answers: Answers) -> Iterato
     name = look.column.name
     read = next(step for step in plan.sensitive if step.column.name == name)
     sizes = answers.sensitive[read.step.name]
-    by_null = 0 if plan.bound.unknown else total(sizes, "kanon_diverse_by_null_classes")
+    by_null = 0 if plan.question.unknown else total(sizes, "kanon_diverse_by_null_classes")
     if by_null:
         yield (
             f"{plural(by_null, 'class')} {_verb(by_null)} one {name} plus missing values: anyone "
@@ -276,7 +278,7 @@ def _match_warnings(step: ReferenceStep, row: Row, wildcard: bool) -> Iterator[s
 
 
 def _earlier_warnings(step: EarlierStep, plan: Plan, answers: Answers) -> Iterator[str]:
-    earlier, row = plan.bound.earlier[step.earlier], answers.earlier[step.name]
+    earlier, row = plan.question.earlier[step.earlier], answers.earlier[step.name]
     k, name = int(row["kanon_least"]), earlier.called
     for group, where in (("joiners", "this release"), ("leavers", name)):
         alone = row[f"kanon_{group}_k"]
@@ -288,7 +290,7 @@ def _earlier_warnings(step: EarlierStep, plan: Plan, answers: Answers) -> Iterat
                 f"{plural(k, 'person')} among those in both: an attacker who knows that someone "
                 f"{'joined' if group == 'joiners' else 'left'} searches among them alone."
             )
-    for column in plan.bound.sensitive:
+    for column in plan.question.sensitive:
         before = earlier.sensitive.get(column.name)
         if before and not can_be_equal(column, before):
             yield (

@@ -143,7 +143,7 @@ class WholeTables:
         equations = {row["kanon_equation"]: row["kanon_rest"] for row in terms}
         if any(rest != int(rest) for rest in equations.values()):
             refuse_outside()
-        place = {cell: place for place, cell in enumerate(columns)}
+        place = {cell: index for index, cell in enumerate(columns)}
         line = {equation: line for line, equation in enumerate(equations)}
         self._terms = [
             (line[row["kanon_equation"]], place[row["kanon_cell"]], int(row["kanon_sign"]))
@@ -167,14 +167,14 @@ class WholeTables:
         """Observe a table of these figures, once rounded, if it fits."""
         table = [round(figure) for figure in figures]
         left = [-total for total in self._sums]
-        for line, place, sign in self._terms:
-            left[line] += sign * table[place]
+        for line, index, sign in self._terms:
+            left[line] += sign * table[index]
         ends = zip(self._low, table, self._high, strict=True)
         if any(left) or not all(low <= figure <= high for low, figure, high in ends):
             return False
         self._latest = table
-        for place, cell in self._hidden.items():
-            cell.observe(table[place])
+        for index, cell in self._hidden.items():
+            cell.observe(table[index])
         return True
 
     def explore(self) -> None:
@@ -182,27 +182,27 @@ class WholeTables:
         if there is none."""
         if not self._latest and self._seek({}) == INFEASIBLE and self._is_refuted(*self._box()):
             refuse_outside()
-        for place, cell in self._hidden.items():
+        for index, cell in self._hidden.items():
             for sign in (1, -1):
                 if not cell.is_cleared(self._widest):
-                    self._move(place, sign, self._widest, whole=False)
+                    self._move(index, sign, self._widest, whole=False)
 
     def settle(self, width: float | None) -> None:
         """Decide each cell to `width`, or find its interval: seek its least and its greatest
         figure, and prove that no table has one beyond."""
         if not self._latest:
             return
-        for place, cell in self._hidden.items():
+        for index, cell in self._hidden.items():
             for sign in cell.open_ends(width):
-                self._move(place, sign, width, whole=True)
+                self._move(index, sign, width, whole=True)
             for sign in cell.open_ends(width):
-                self._seek({place: sign})
+                self._seek({index: sign})
             for sign in cell.open_ends(width):
-                self._prove(place, sign)
+                self._prove(index, sign)
 
     def bound(
         self,
-        place: int,
+        index: int,
         sign: int,
         multipliers: Sequence[float],
         low: Ends | None = None,
@@ -212,7 +212,7 @@ class WholeTables:
         multipliers of the equations: exact, whatever these are."""
         exact = [round(multiplier * DENOMINATOR) for multiplier in multipliers]
         rates = [0] * len(self._low)
-        rates[place] = sign * DENOMINATOR
+        rates[index] = sign * DENOMINATOR
         for line, column, of_term in self._terms:
             rates[column] -= of_term * exact[line]
         least: float = sum(rate * total for rate, total in zip(exact, self._sums, strict=True))
@@ -228,7 +228,7 @@ class WholeTables:
         # Neither end is infinite, so that there is an optimum.
         reach = 2 * (max(filter(math.isfinite, known)) + self._widest + 1)
         status, figures = self._solved(
-            [objective.get(place, 0) for place in range(len(low))],
+            [objective.get(index, 0) for index in range(len(low))],
             self._matrix,
             self._sums,
             [max(end, -reach) for end in low],
@@ -238,11 +238,11 @@ class WholeTables:
             self.add(figures)
         return status
 
-    def _move(self, place: int, sign: int, width: float | None, *, whole: bool) -> None:
+    def _move(self, index: int, sign: int, width: float | None, *, whole: bool) -> None:
         """Observe the table nearest to the latest one in which a cell lies further down (`sign` 1)
         or up (-1) than `width`, or at its end, if one is found. Most of the nearest in real numbers
         are `whole` too."""
-        cell, latest, (low, high) = self._hidden[place], self._latest, self._box()
+        cell, latest, (low, high) = self._hidden[index], self._latest, self._box()
         if width is None:
             end = cell.low if sign == 1 else cell.high
         else:
@@ -251,9 +251,9 @@ class WholeTables:
         if not latest or math.isinf(end) or not cell.low <= end <= cell.high:
             return
         if sign == 1:
-            high[place] = end
+            high[index] = end
         else:
-            low[place] = end
+            low[index] = end
         gains = [
             (max(lowest - at, 0), max(highest - at, 0), max(at - highest, 0), max(at - lowest, 0))
             for at, lowest, highest in zip(latest, low, high, strict=True)
@@ -304,13 +304,13 @@ class WholeTables:
         )
         return int(solution.status), () if solution.x is None else solution.x.tolist()
 
-    def _prove(self, place: int, sign: int) -> None:
+    def _prove(self, index: int, sign: int) -> None:
         """Narrow the bounds of a cell to what was observed, if no table has a figure beyond."""
-        cell, (low, high) = self._hidden[place], self._box()
+        cell, (low, high) = self._hidden[index], self._box()
         if sign == 1:
-            high[place] = cell.least - 1
+            high[index] = cell.least - 1
         else:
-            low[place] = cell.most + 1
+            low[index] = cell.most + 1
         if self._is_refuted(low, high):
             cell.narrow(sign, cell.least if sign == 1 else cell.most)
 
@@ -322,17 +322,17 @@ class WholeTables:
             if box is None:
                 continue
             low, high = box
-            wide = [place for place, end in enumerate(low) if end < high[place]]
+            wide = [index for index, end in enumerate(low) if end < high[index]]
             if not wide and not self.add(low):
                 continue
             if not wide or self._is_exhausted():
                 return False
-            place = min(wide, key=lambda each: high[each] - low[each])
-            if math.isinf(high[place] - low[place]):
+            index = min(wide, key=lambda each: high[each] - low[each])
+            if math.isinf(high[index] - low[index]):
                 return False
-            middle = (low[place] + high[place]) // 2
-            boxes.append((low, [*high[:place], middle, *high[place + 1 :]]))
-            boxes.append(([*low[:place], middle + 1, *low[place + 1 :]], high))
+            middle = (low[index] + high[index]) // 2
+            boxes.append((low, [*high[:index], middle, *high[index + 1 :]]))
+            boxes.append(([*low[:index], middle + 1, *low[index + 1 :]], high))
         return True
 
     def _tightened(self, low: Ends, high: Ends) -> tuple[Ends, Ends] | None:
@@ -343,19 +343,19 @@ class WholeTables:
         is_moved = True
         while is_moved:
             is_moved = False
-            for place, sign in product(range(len(low)), (1, -1)):
+            for index, sign in product(range(len(low)), (1, -1)):
                 ends, others = (low, high) if sign == 1 else (high, low)
-                end = ends[place]
-                if low[place] > high[place]:
+                end = ends[index]
+                if low[index] > high[index]:
                     return None
-                if low[place] == high[place] or any(
-                    _is_near(point[place], end) for point in points
+                if low[index] == high[index] or any(
+                    _is_near(point[index], end) for point in points
                 ):
                     continue
                 if self._is_exhausted():
                     return low, high
-                least, point = self._optimum(place, sign, low, high)
-                if least > sign * others[place]:
+                least, point = self._optimum(index, sign, low, high)
+                if least > sign * others[index]:
                     return None
                 if point is not None and self.add(point):
                     table: Ends = [round(figure) for figure in point]
@@ -363,15 +363,15 @@ class WholeTables:
                 if point is not None:
                     points.append(point)
                 if least > sign * end:
-                    ends[place] = sign * least
+                    ends[index] = sign * least
                     points = [
-                        p for p in points if low[place] - NEAR <= p[place] <= high[place] + NEAR
+                        p for p in points if low[index] - NEAR <= p[index] <= high[index] + NEAR
                     ]
                     is_moved = True
         return low, high
 
     def _optimum(
-        self, place: int, sign: int, low: Ends, high: Ends
+        self, index: int, sign: int, low: Ends, high: Ends
     ) -> tuple[float, Sequence[float] | None]:
         """A lower bound of a cell times `sign` between these bounds, and a table of real numbers
         that has it, unless none fits. Equations may be missed at a price, so that the multipliers
@@ -380,7 +380,7 @@ class WholeTables:
 
         lines, places = self.shape
         costs = [0] * places + [PENALTY] * (2 * lines)
-        costs[place] = sign
+        costs[index] = sign
         solution = linprog(
             costs,
             A_eq=self._with_misses,
@@ -391,7 +391,7 @@ class WholeTables:
         self._bounds_left -= 1
         if solution.status:
             return -math.inf, None
-        least = self.bound(place, sign, solution.eqlin.marginals.tolist(), low, high)
+        least = self.bound(index, sign, solution.eqlin.marginals.tolist(), low, high)
         figures = solution.x.tolist()
         return least, figures[:places] if sum(figures[places:]) < NEAR else None
 
@@ -413,8 +413,8 @@ class WholeTables:
     def _box(self) -> tuple[Ends, Ends]:
         """The bounds of every cell, as far as they are proven."""
         low, high = [*self._low], [*self._high]
-        for place, cell in self._hidden.items():
-            low[place], high[place] = cell.low, cell.high
+        for index, cell in self._hidden.items():
+            low[index], high[index] = cell.low, cell.high
         return low, high
 
     def _is_exhausted(self) -> bool:

@@ -59,51 +59,51 @@ def write_worksheet(
     spec.tables[0].refuse_events("a worksheet samples classes")
 
     def answer(session: Session, table: OpenTable) -> list[list[str]]:
-        bound = table.bound
+        question = table.question
         if not TRAITS[table.engine.dialect].hashes:
             raise SpecError(
                 f"a worksheet can't be drawn in {table.engine.name}, which has no md5()."
             )
-        if bound.wildcard:
+        if question.wildcard:
             raise SpecError(
                 "nulls: wildcard forms no classes of which the riskiest could be named."
             )
-        refuse_unmet(preconditions(bound), session)
-        if bound.entity:
-            people = records(bound, [bound.entity])
-            known = entity_known(bound, "people", bound.table, bound.entity, people)
+        refuse_unmet(preconditions(question), session)
+        if question.entity:
+            people = records(question, [question.entity])
+            known = entity_known(question, "people", question.table, question.entity, people)
             refuse_unmet([known], session)
-        return [row for rows in _riskiest(session, bound, sample, seed) for row in rows][:sample]
+        return [row for rows in _riskiest(session, question, sample, seed) for row in rows][:sample]
 
-    bound, rows = answer_of_one_table(spec, run, answer, writes=[output])
+    question, rows = answer_of_one_table(spec, run, answer, writes=[output])
     if not rows:
-        raise NoDataError(f"{bound.table.name} has no record to try.")
+        raise NoDataError(f"{question.table.name} has no record to try.")
     file = io.StringIO(f"{PERSONAL_DATA}\n")
     file.seek(0, io.SEEK_END)
     writer = csv.writer(file, lineterminator="\n")
-    names = [column.name for column in bound.quasi_identifiers]
-    writer.writerow([NUMBER, *names, *(SIZES if bound.references else SIZES[:1]), *FILLED_IN])
+    names = [column.name for column in question.quasi_identifiers]
+    writer.writerow([NUMBER, *names, *(SIZES if question.references else SIZES[:1]), *FILLED_IN])
     writer.writerows([at, *row, *("" for _ in FILLED_IN)] for at, row in enumerate(rows, start=1))
     write_atomically(output, file.getvalue(), private=True)
     return len(rows)
 
 
 def _riskiest(
-    session: Session, bound: ResolvedQuestion, sample: int, seed: int
+    session: Session, question: ResolvedQuestion, sample: int, seed: int
 ) -> Iterator[list[list[str]]]:
     """The riskiest classes, each with an equal row for each of its records, or people."""
-    reference = next(iter(bound.references.values()), None)
-    compared = sides(bound, reference, "containment") if reference else None
-    columns = list(bound.quasi_identifiers)
+    reference = next(iter(question.references.values()), None)
+    compared = sides(question, reference, "containment") if reference else None
+    columns = list(question.quasi_identifiers)
     asking = step(
-        bound,
+        question,
         "riskiest_classes",
-        f"Which classes of {bound.table.name} by {name_list(columns)} are riskiest?",
+        f"Which classes of {question.table.name} by {name_list(columns)} are riskiest?",
         render(
             "riskiest_classes",
-            release=records(bound, with_entity(bound, columns)),
+            release=records(question, with_entity(question, columns)),
             columns=columns,
-            entity=bound.entity,
+            entity=question.entity,
             sides=compared,
             seed=seed,
             first=sample,
@@ -113,7 +113,7 @@ def _riskiest(
     pairs = compared.pairs if compared else []
     patterns = [pair.how == "by_pattern" for pair in pairs] or [False] * len(columns)
     for riskiest_class in session.rows(asking):
-        cells = [riskiest_class[f"kanon_cell_{place}"] for place in range(1, len(columns) + 1)]
+        cells = [riskiest_class[f"kanon_cell_{number}"] for number in range(1, len(columns) + 1)]
         texts = ["" if cell is None else str(cell) for cell in cells]
         row = [
             value.removeprefix("=") if is_pattern else value

@@ -101,9 +101,9 @@ def _warn_of_unknown_variables(command: click.Command, root: click.Context) -> N
 def _refuse_repeated(parameters: Sequence[click.Parameter]) -> None:
     """Raise `SpecError` for an option with one value that is given twice."""
     options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
-    for place, option in enumerate(options):
+    for index, option in enumerate(options):
         takes_one = not (option.multiple or option.count or option.is_flag)
-        if takes_one and option in options[:place]:
+        if takes_one and option in options[:index]:
             raise SpecError(f"{option.opts[0]} is given twice. Give it once.")
 
 

@@ -496,7 +496,7 @@ def _generalisable(
         for name, value in settings_of_key.items():
             settings.setdefault(name, {})[key] = value
     for group in (quasi_identifiers, events):
-        repeated = next((name for place, name in enumerate(group) if name in group[:place]), None)
+        repeated = next((name for index, name in enumerate(group) if name in group[:index]), None)
         if repeated is not None:
             raise SpecError(f'column "{repeated}" is named twice. Name it once.')
     names = [*quasi_identifiers, *events]

@@ -408,13 +408,13 @@ def with_numbers(
     described: Sequence[Sequence[Any]], rows: Sequence[Any]
 ) -> Iterator[Sequence[Any]]:
     """The rows as sequences, with numbers parsed that the driver returns as text."""
-    texts = [place for place, column in enumerate(described) if _OPAQUE_NUMERIC in str(column[1])]
+    texts = [index for index, column in enumerate(described) if _OPAQUE_NUMERIC in str(column[1])]
     for row in rows:
         cells = list(row.values()) if isinstance(row, Mapping) else row
         if texts:
             cells = list(cells)
-            for place in texts:
-                cells[place] = _number(cells[place])
+            for index in texts:
+                cells[index] = _number(cells[index])
         yield cells
 
 

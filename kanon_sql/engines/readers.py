@@ -192,9 +192,9 @@ def partitions_withheld(path: str, files: Sequence[str]) -> Iterator[None]:
         yield
     except KanonError as error:
         message = error.marked
-        for place, file in enumerate(files, start=1):
+        for number, file in enumerate(files, start=1):
             if (shown := without_partitions(file, path)) != file:
-                message = message.replace(file, f"{shown} (file {place} of {len(files)} by path)")
+                message = message.replace(file, f"{shown} (file {number} of {len(files)} by path)")
         raise type(error)(message) from None
 
 
@@ -265,14 +265,14 @@ def require_values_of_folders(
     for path, *cells in values(columns):
         file = by_path[os.path.normpath(path)]
         for name, text in folder_values(file):
-            [place] = (
+            [index] = (
                 n for n, column in enumerate(columns) if column.casefold() == name.casefold()
             )
-            least, greatest, nulls = cells[3 * place : 3 * place + 3]
-            spelling = spellings.setdefault((columns[place], str(least)), text)
+            least, greatest, nulls = cells[3 * index : 3 * index + 3]
+            spelling = spellings.setdefault((columns[index], str(least)), text)
             if spelling != text or not is_value_of_folder(text, least, greatest, nulls):
                 raise InputError(
-                    f'{file} has a column "{columns[place]}", and a folder above it gives that '
+                    f'{file} has a column "{columns[index]}", and a folder above it gives that '
                     "column another value, which other readers would read in its place. Rename the "
                     "folder or the column."
                 )
@@ -320,11 +320,11 @@ def require_no_folder_instead(table: str, folders: Sequence[str], own: Sequence[
 def require_usable_names(table: str, names: Sequence[str]) -> None:
     """Reject names with line breaks, and names that DuckDB can't distinguish (equal up to case)."""
     by_folded_name: dict[str, str] = {}
-    for place, name in enumerate(names, start=1):
+    for number, name in enumerate(names, start=1):
         if len(name.splitlines()) > 1 or name.endswith(("\n", "\r")):
             breaks = next(character for character in name if character.splitlines() != [character])
             raise InputError(
-                f"{table}: the name of column {place} has a line break ({printable(breaks)}). "
+                f"{table}: the name of column {number} has a line break ({printable(breaks)}). "
                 "Rename it."
             )
         folded = name.casefold()

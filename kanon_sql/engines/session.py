@@ -266,7 +266,7 @@ class Session:
         created: list[str] = []
         try:
             for named_set in sets:
-                question = f"The set {named_set.name}, for: {step.question}"
+                question = f"The set {named_set.name}, for: {step.words}"
                 tables = step.tables | frozenset(created)
                 statement = Statement(named_set.name, question, named_set.sql, tables=tables)
                 self.begin(statement)
@@ -324,7 +324,7 @@ class Session:
         if self.max_seconds is not None and time.monotonic() > self.started + self.max_seconds:
             raise self._time_spent()
         if self.watch:
-            self.watch(step.question, progress or self.engine.progress)
+            self.watch(step.words, progress or self.engine.progress)
         if self.expired.is_set():
             raise EngineError("the time limit was reached between two statements.")
         self.sql_by_step[step.name] = self.engine.in_dialect(step.sql)

@@ -87,7 +87,7 @@ class ColumnsStep(NamedTuple):
 class Plan:
     """Every step of one table's audit, in execution order."""
 
-    bound: ResolvedQuestion
+    question: ResolvedQuestion
     preconditions: tuple[Precondition, ...]
     events: EventPlan | None = None
     """The steps on events; None unless event columns are named."""
@@ -149,126 +149,127 @@ class Plan:
         return tuple(step for step in optional if step is not None)
 
 
-def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
+def plan_audit(question: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
     """The audit plan of a resolved question.
 
     With `short_keys`, text columns are grouped by their hash where that pays, for a million records
     or more; the plan's `keys` step checks that the hash is exact on this table. Raises `SpecError`
     where two columns can never be equal.
     """
-    events = plan_events(bound) if bound.events else None
-    tested = tuple(preconditions(bound))
-    if events and not bound.quasi_identifiers:
-        return Plan(bound, tested, events)
-    keyed = with_short_keys(bound) if short_keys else bound
-    reads_sensitive = bound.sensitive and not bound.wildcard
+    events = plan_events(question) if question.events else None
+    tested = tuple(preconditions(question))
+    if events and not question.quasi_identifiers:
+        return Plan(question, tested, events)
+    keyed = with_short_keys(question) if short_keys else question
+    reads_sensitive = question.sensitive and not question.wildcard
     looked = keyed.sensitive if reads_sensitive else ()
     return Plan(
-        bound,
+        question,
         tested,
         events,
         keys=proof_of_keys(keyed),
         classes=None if reads_sensitive else _classes(keyed),
         sensitive=tuple(sensitive_steps(keyed)) if reads_sensitive else (),
-        distances=tuple(distance_steps(bound)),
-        looks=tuple(spelling_look(bound, column) for column in looked),
-        named_values=tuple(named_values_steps(bound)),
-        number_of_people=_number_of_people(bound, bound.entity) if bound.entity else None,
-        profiles=_profiles(bound) if bound.entity else None,
-        people=smallest_classes(keyed) if bound.entity else None,
-        survey=_survey(bound) if bound.weight else None,
-        generalised_cells=_generalised_cells(bound),
-        references=tuple(_references(bound)),
-        earlier=tuple(steps_with_earlier(bound)),
-        unassigned=_unassigned(bound),
-        insensitive=_insensitive(bound),
-        shown=tuple(_shown(bound)),
+        distances=tuple(distance_steps(question)),
+        looks=tuple(spelling_look(question, column) for column in looked),
+        named_values=tuple(named_values_steps(question)),
+        number_of_people=_number_of_people(question, question.entity) if question.entity else None,
+        profiles=_profiles(question) if question.entity else None,
+        people=smallest_classes(keyed) if question.entity else None,
+        survey=_survey(question) if question.weight else None,
+        generalised_cells=_generalised_cells(question),
+        references=tuple(_references(question)),
+        earlier=tuple(steps_with_earlier(question)),
+        unassigned=_unassigned(question),
+        insensitive=_insensitive(question),
+        shown=tuple(_shown(question)),
     )
 
 
-def _classes(bound: ResolvedQuestion) -> Statement:
-    columns = list(bound.quasi_identifiers)
-    size = required_size(bound)
-    if bound.wildcard:
-        question = (
-            f"How many combinations of {name_list(columns)} in {audited(bound)} are compatible "
+def _classes(question: ResolvedQuestion) -> Statement:
+    columns = list(question.quasi_identifiers)
+    size = required_size(question)
+    if question.wildcard:
+        words = (
+            f"How many combinations of {name_list(columns)} in {audited(question)} are compatible "
             "with each number of records, if NULL matches everything?"
         )
-        relation = records(bound, columns)
+        relation = records(question, columns)
         sql = render("k_anonymity_with_wildcards", relation=relation, columns=columns, k=size)
     else:
-        question = (
-            f"How many classes of {audited(bound)} by {name_list(columns)} have each size, in "
-            f"{counted(bound)}?"
+        words = (
+            f"How many classes of {audited(question)} by {name_list(columns)} have each size, in "
+            f"{counted(question)}?"
         )
         sql = render(
             "k_anonymity",
-            relation=records(bound, with_entity(bound, columns)),
-            columns=list(bound.keys),
-            entity=bound.entity,
+            relation=records(question, with_entity(question, columns)),
+            columns=list(question.keys),
+            entity=question.entity,
             k=size,
         )
     conditions = size_conditions(size)
-    return step(bound, "classes", question, sql, KAnonymity, pass_conditions=conditions)
+    return step(question, "classes", words, sql, KAnonymity, pass_conditions=conditions)
 
 
-def _survey(bound: ResolvedQuestion) -> Statement:
-    columns = list(bound.quasi_identifiers)
-    assert bound.weight is not None
+def _survey(question: ResolvedQuestion) -> Statement:
+    columns = list(question.quasi_identifiers)
+    assert question.weight is not None
     return step(
-        bound,
+        question,
         "survey_classes",
-        f"How many classes of {bound.table.name} have each size and each sum of "
-        f"{bound.weight.name}? More than {SURVEY_CLASSES:,} rows are not answered.",
+        f"How many classes of {question.table.name} have each size and each sum of "
+        f"{question.weight.name}? More than {SURVEY_CLASSES:,} rows are not answered.",
         render(
             "survey_classes",
-            relation=records(bound, with_entity(bound, [*columns, bound.weight])),
+            relation=records(question, with_entity(question, [*columns, question.weight])),
             columns=columns,
-            weight=bound.weight,
-            entity=bound.entity,
+            weight=question.weight,
+            entity=question.entity,
             first=SURVEY_CLASSES + 1,
         ),
     )
 
 
-def _number_of_people(bound: ResolvedQuestion, entity: BoundColumn) -> Statement:
+def _number_of_people(question: ResolvedQuestion, entity: BoundColumn) -> Statement:
     return step(
-        bound,
+        question,
         "number_of_people",
-        f"How many people are in {bound.table.name}?",
-        render("number_of_people", relation=records(bound, [entity]), entity=entity),
+        f"How many people are in {question.table.name}?",
+        render("number_of_people", relation=records(question, [entity]), entity=entity),
         KAnonymity,
     )
 
 
-def _profiles(bound: ResolvedQuestion) -> Statement:
-    columns = list(bound.quasi_identifiers)
+def _profiles(question: ResolvedQuestion) -> Statement:
+    columns = list(question.quasi_identifiers)
     return step(
-        bound,
+        question,
         "profiles",
-        f"How many people in {bound.table.name} have records in exactly the same classes?",
+        f"How many people in {question.table.name} have records in exactly the same classes?",
         render(
             "profiles",
-            relation=records(bound, with_entity(bound, columns)),
+            relation=records(question, with_entity(question, columns)),
             columns=columns,
-            entity=bound.entity,
+            entity=question.entity,
         ),
         KAnonymity,
         only="where people have records in several classes; else their class is their profile",
     )
 
 
-def smallest_classes(bound: ResolvedQuestion) -> Statement:
+def smallest_classes(question: ResolvedQuestion) -> Statement:
     """The step that counts people by the smallest of their classes."""
     return step(
-        bound,
+        question,
         "people",
-        f"How many people in {bound.table.name} have each size of the smallest of their classes?",
+        f"How many people in {question.table.name} have each size of the smallest of their "
+        "classes?",
         render(
             "smallest_classes",
-            relation=records(bound, with_entity(bound, list(bound.quasi_identifiers))),
-            columns=list(bound.keys),
-            entity=bound.entity,
+            relation=records(question, with_entity(question, list(question.quasi_identifiers))),
+            columns=list(question.keys),
+            entity=question.entity,
         ),
         KAnonymity,
         only="where people have records in several classes: each counts once, with the smallest",
@@ -277,67 +278,69 @@ def smallest_classes(bound: ResolvedQuestion) -> Statement:
 
 def for_ungeneralised_release(plan: Plan) -> Plan:
     """The plan for a release without generalised cells, where containment is equality of texts."""
-    return replace(plan, references=tuple(_references(plan.bound, ungeneralised=True)))
+    return replace(plan, references=tuple(_references(plan.question, ungeneralised=True)))
 
 
-def _generalised_cells(bound: ResolvedQuestion) -> Statement | None:
+def _generalised_cells(question: ResolvedQuestion) -> Statement | None:
     """The step that looks for a generalised cell; None if matching by equality never suffices, or
     if every check matches so."""
-    texts = [column for column in bound.quasi_identifiers if family(column.type) in ("", "text")]
+    texts = [column for column in question.quasi_identifiers if family(column.type) in ("", "text")]
     is_matched = any(
         isinstance(check.model, ReferenceModel)
         and check.model.reference is not None
         and check.model.match == "containment"
-        for check in bound.checks
+        for check in question.checks
     )
-    are_generalised = any(column.generalised for column in texts) or bound.recoded
-    if not texts or not is_matched or are_generalised or bound.wildcard:
+    are_generalised = any(column.generalised for column in texts) or question.recoded
+    if not texts or not is_matched or are_generalised or question.wildcard:
         return None
     return step(
-        bound,
+        question,
         "generalised_cells",
-        f"How many records of {bound.table.name} may have a generalised cell in "
+        f"How many records of {question.table.name} may have a generalised cell in "
         f"{name_list(texts)}: *, a mask, an interval or a range?",
-        render("generalised_cells", relation=records(bound, texts), columns=texts),
+        render("generalised_cells", relation=records(question, texts), columns=texts),
         only="before a reference is matched; without such a cell, texts are compared by equality",
     )
 
 
-def _references(bound: ResolvedQuestion, *, ungeneralised: bool = False) -> Iterator[ReferenceStep]:
+def _references(
+    question: ResolvedQuestion, *, ungeneralised: bool = False
+) -> Iterator[ReferenceStep]:
     """One step per reference, match mode and macro, shared by the checks that use it.
 
     With `ungeneralised`, the release has no generalised cells, so that a text matches itself alone.
     δ-presence is measured on the reference's classes, so it has a step of its own.
     """
     checks_by_key: dict[tuple[str, str, str], list[BoundCheck]] = {}
-    for check in bound.checks:
+    for check in question.checks:
         if isinstance(check.model, ReferenceModel) and check.model.reference is not None:
             key = (check.model.reference, check.model.match, check.model.statement)
             checks_by_key.setdefault(key, []).append(check)
     for (name, match, macro), requested in checks_by_key.items():
-        reference = bound.references[name]
+        reference = question.references[name]
         reference_name = name_at_levels(reference.table.name, reference.generalised)
         checks = labelled(requested)
         risky = render("journalist_risk", bound=AT_RISK)
         risk_measure = render("people_where", predicate=risky, name="at_risk")
         measures = [
             *([risk_measure] if macro == "k_map" else []),
-            *reference_measures(bound, checks),
+            *reference_measures(question, checks),
         ]
         at_risk = f" At risk is whoever has a chance above {AT_RISK:g}." if macro == "k_map" else ""
         arguments: dict[str, Any] = {
-            "sides": sides(bound, reference, "exact" if ungeneralised else match),
+            "sides": sides(question, reference, "exact" if ungeneralised else match),
             "measures": measures,
             "union": any(check.model.parameters["missing"] == "union" for check in requested),
         }
         models = dict.fromkeys(type(check.model) for check in requested)
         step_name = f"{macro}_{name}" if match == "containment" else f"exact_{macro}_{name}"
         classes = step(
-            bound,
+            question,
             step_name,
             f"How many {'people' if reference.entity or reference.weight else 'records'} in "
             f"{reference_name} match each combination of "
-            f"{name_list(bound.quasi_identifiers)} in {audited(bound)}, at least and in "
+            f"{name_list(question.quasi_identifiers)} in {audited(question)}, at least and in "
             f"all?{at_risk}",
             render_known(macro, **arguments),
             *models,
@@ -346,7 +349,7 @@ def _references(bound: ResolvedQuestion, *, ungeneralised: bool = False) -> Iter
         flags = list(presence_violations(checks)) if reference.entity else []
         people = (
             step(
-                bound,
+                question,
                 f"people_of_{step_name}",
                 f"How many people of {reference_name} are in a class that is out of bounds?",
                 render_known(
@@ -360,86 +363,89 @@ def _references(bound: ResolvedQuestion, *, ungeneralised: bool = False) -> Iter
             )
             if flags
             else step(
-                bound,
+                question,
                 f"people_of_{step_name}",
                 f"How many in {reference_name} match each person "
-                f"of {bound.table.name} at least, in any of the person's classes?",
+                f"of {question.table.name} at least, in any of the person's classes?",
                 render_known(macro, **arguments, each_person=True),
                 *models,
                 only="where people have records in several classes",
             )
-            if bound.entity and macro == "k_map"
+            if question.entity and macro == "k_map"
             else None
         )
         yield ReferenceStep(name, classes, checks, people)
 
 
-def _unassigned(bound: ResolvedQuestion) -> ColumnsStep | None:
-    columns = list(_countable(bound.roles.unassigned, bound))
-    if not columns or not bound.table.approximates:
+def _unassigned(question: ResolvedQuestion) -> ColumnsStep | None:
+    columns = list(_countable(question.roles.unassigned, question))
+    if not columns or not question.table.approximates:
         return None
     counting = step(
-        bound,
+        question,
         "unassigned",
-        f"About how many different values has each column of {bound.table.name} that has no role?",
-        render("approximate_distinct", relation=records(bound, columns), columns=columns),
+        f"About how many different values has each column of {question.table.name} that has no "
+        "role?",
+        render("approximate_distinct", relation=records(question, columns), columns=columns),
     )
     return ColumnsStep(counting, tuple(column.name for column in columns))
 
 
-def _insensitive(bound: ResolvedQuestion) -> ColumnsStep | None:
+def _insensitive(question: ResolvedQuestion) -> ColumnsStep | None:
     unexplained = [
         column
         for column, reviewed in zip(
-            bound.roles.insensitive, bound.spec.insensitive.values(), strict=True
+            question.roles.insensitive, question.spec.insensitive.values(), strict=True
         )
         if reviewed.why is None
     ]
-    columns = list(_countable(unexplained, bound))
+    columns = list(_countable(unexplained, question))
     if not columns:
         return None
-    people = "people" if bound.entity else "records"
+    people = "people" if question.entity else "records"
     counting = step(
-        bound,
+        question,
         "insensitive",
-        f"How many {people} of {bound.table.name} have a value of an insensitive column that no "
+        f"How many {people} of {question.table.name} have a value of an insensitive column that no "
         "other has?",
         render(
             "alone_by_column",
-            relation=records(bound, [*columns, *([bound.entity] if bound.entity else [])]),
+            relation=records(question, [*columns, *([question.entity] if question.entity else [])]),
             columns=columns,
-            entity=bound.entity,
+            entity=question.entity,
         ),
     )
     return ColumnsStep(counting, tuple(column.name for column in columns))
 
 
-def _countable(columns: Iterable[Column], bound: ResolvedQuestion) -> Iterator[BoundColumn]:
+def _countable(columns: Iterable[Column], question: ResolvedQuestion) -> Iterator[BoundColumn]:
     """The columns whose values the database can group."""
     for column in columns:
         if not column.unusable_because and (
-            bound.table.embedded or family(column.type) in _COUNTED
+            question.table.embedded or family(column.type) in _COUNTED
         ):
             yield bound_column(column)
 
 
-def _shown(bound: ResolvedQuestion) -> Iterator[Statement]:
+def _shown(question: ResolvedQuestion) -> Iterator[Statement]:
     """The step that lists small classes by their values: personal data, run on demand only."""
-    if bound.wildcard:
+    if question.wildcard:
         return
-    columns = list(bound.quasi_identifiers)
-    k = next((c.model.k for c in bound.checks if isinstance(c.model, KAnonymity) and c.model.k), 2)
+    columns = list(question.quasi_identifiers)
+    k = next(
+        (c.model.k for c in question.checks if isinstance(c.model, KAnonymity) and c.model.k), 2
+    )
     yield step(
-        bound,
+        question,
         "small_classes",
-        f"Which are the smallest classes of {audited(bound)} that have fewer than {k} "
-        f"{counted(bound)}, {SHOWN} of them at most?",
+        f"Which are the smallest classes of {audited(question)} that have fewer than {k} "
+        f"{counted(question)}, {SHOWN} of them at most?",
         render(
             "small_classes",
-            relation=records(bound, with_entity(bound, columns)),
+            relation=records(question, with_entity(question, columns)),
             columns=columns,
             k=k,
-            entity=bound.entity,
+            entity=question.entity,
             first=SHOWN,
         ),
         KAnonymity,
@@ -460,7 +466,7 @@ MANY_RECORDS = 1_000_000
 GROUP BY is fast enough and easier to read."""
 
 
-def with_short_keys(bound: ResolvedQuestion) -> ResolvedQuestion:
+def with_short_keys(question: ResolvedQuestion) -> ResolvedQuestion:
     """The question with text columns grouped by their hash, if that pays."""
 
     def keyed(column: BoundColumn) -> BoundColumn:
@@ -468,29 +474,29 @@ def with_short_keys(bound: ResolvedQuestion) -> ResolvedQuestion:
         return replace(column, hashed=is_text)
 
     value_columns = {
-        check.column.name for check in bound.checks if check.column and check.model.reads_values
+        check.column.name for check in question.checks if check.column and check.model.reads_values
     }
-    quasi_identifiers = tuple(keyed(column) for column in bound.quasi_identifiers)
+    quasi_identifiers = tuple(keyed(column) for column in question.quasi_identifiers)
     sensitive = tuple(
-        column if column.name in value_columns else keyed(column) for column in bound.sensitive
+        column if column.name in value_columns else keyed(column) for column in question.sensitive
     )
     pays = sum(column.hashed for column in quasi_identifiers) >= LEAST_HASHED and bool(sensitive)
-    is_large = bound.table.embedded and (bound.table.records or 0) >= MANY_RECORDS
-    if not is_large or bound.wildcard or bound.spec.first or not pays:
-        return bound
-    return replace(bound, keys=quasi_identifiers, sensitive=sensitive)
+    is_large = question.table.embedded and (question.table.records or 0) >= MANY_RECORDS
+    if not is_large or question.wildcard or question.spec.first or not pays:
+        return question
+    return replace(question, keys=quasi_identifiers, sensitive=sensitive)
 
 
-def proof_of_keys(bound: ResolvedQuestion) -> Statement | None:
-    hashed = [column for column in (*bound.keys, *bound.sensitive) if column.hashed]
+def proof_of_keys(question: ResolvedQuestion) -> Statement | None:
+    hashed = [column for column in (*question.keys, *question.sensitive) if column.hashed]
     if not hashed:
         return None
     return step(
-        bound,
+        question,
         "keys",
         f"Does the hash of {name_list(hashed)} tell all its values apart, so that classes may be "
         "grouped by it?",
-        render("keys_tell_values_apart", relation=bound.table.sql, columns=hashed),
+        render("keys_tell_values_apart", relation=question.table.sql, columns=hashed),
         only="before the steps that group by hash(); if two counts differ, they group by the "
         "values instead",
     )

@@ -105,7 +105,7 @@ class CellQuestion:
     """The question on the cells of one table, with its columns resolved."""
 
     spec: PublishedSpec
-    bound: ResolvedQuestion
+    resolved: ResolvedQuestion
     dimensions: tuple[Dimension, ...]
     value: BoundColumn | None
     checks: tuple[CellCheck, ...]
@@ -150,9 +150,11 @@ class CellQuestion:
     def relation(self) -> str:
         """The records, with the labels of every level."""
         raw_columns = [dimension.raw for dimension in self.dimensions]
-        others = [self.value, self.bound.entity, self.bound.weight]
+        others = [self.value, self.resolved.entity, self.resolved.weight]
         levels = [column for dimension in self.dimensions for column in dimension.levels[1:]]
-        return records(self.bound, [*raw_columns, *(other for other in others if other), *levels])
+        return records(
+            self.resolved, [*raw_columns, *(other for other in others if other), *levels]
+        )
 
     @property
     def rank(self) -> list[int]:
@@ -168,7 +170,7 @@ class CellQuestion:
     @property
     def has_largest(self) -> bool:
         """Whether the engine has an aggregate for the largest contributions."""
-        return self.bound.table.embedded and max(self.rank, default=1) <= MOST_LARGEST
+        return self.resolved.table.embedded and max(self.rank, default=1) <= MOST_LARGEST
 
 
 MOST_LARGEST = 1_000
@@ -231,23 +233,23 @@ def table_of(spec: PublishedSpec) -> CellTable:
     )
 
 
-def cell_question(spec: PublishedSpec, bound: ResolvedQuestion) -> CellQuestion:
+def cell_question(spec: PublishedSpec, question: ResolvedQuestion) -> CellQuestion:
     """Resolve the dimensions with their levels, the value and the checks."""
-    levels = column_levels(bound.roles, bound.facts)
+    levels = column_levels(question.roles, question.facts)
     value = None
     if spec.value is not None:
-        value = column_named(spec.value, bound.table, ("value",), alias="kanon_value")
-        refuse_uncomparable(value, bound.table)
+        value = column_named(spec.value, question.table, ("value",), alias="kanon_value")
+        refuse_uncomparable(value, question.table)
     dimensions = tuple(
         _dimension(
-            place,
+            number,
             column,
             levels[column.name] if _has_hierarchy(spec, column) else None,
-            bound.table,
+            question.table,
         )
-        for place, column in enumerate(bound.quasi_identifiers, start=1)
+        for number, column in enumerate(question.quasi_identifiers, start=1)
     )
-    return CellQuestion(spec, bound, dimensions, value, tuple(_checks(spec)))
+    return CellQuestion(spec, question, dimensions, value, tuple(_checks(spec)))
 
 
 def _has_hierarchy(spec: PublishedSpec, column: BoundColumn) -> bool:
@@ -255,7 +257,7 @@ def _has_hierarchy(spec: PublishedSpec, column: BoundColumn) -> bool:
 
 
 def _dimension(
-    place: int, column: BoundColumn, levels: ColumnLevels | None, table: Table
+    index: int, column: BoundColumn, levels: ColumnLevels | None, table: Table
 ) -> Dimension:
     if levels is None:
         return Dimension(column, (column,))
@@ -263,14 +265,14 @@ def _dimension(
     while height and _is_total(levels, height):
         height -= 1
     at = tuple(
-        AtLevel(column, levels, level, place, portable=not table.embedded)
+        AtLevel(column, levels, level, index, portable=not table.embedded)
         for level in range(1, height + 1)
     )
     labels = (
         BoundColumn(
-            name=f"kanon_level_{at_level.level}_of_{place}",
+            name=f"kanon_level_{at_level.level}_of_{index}",
             type="VARCHAR",
-            alias=f"kanon_level_{at_level.level}_of_{place}",
+            alias=f"kanon_level_{at_level.level}_of_{index}",
             generalised=levels.sql(at_level.level, identifier(column.name)),
         )
         for at_level in at
@@ -309,22 +311,24 @@ def _checks(spec: PublishedSpec) -> Iterator[CellCheck]:
 def cell_preconditions(question: CellQuestion) -> Iterator[Precondition]:
     """The preconditions on the table: readable conditions and weights, and for records a label at
     every level."""
-    bound = question.bound
-    yield from preconditions(bound)
+    resolved = question.resolved
+    yield from preconditions(resolved)
     for column in (at for dimension in question.dimensions for at in dimension.at):
         if not question.spec.cells:
             name = f"labels_{column.level}_{column.raw.name}"
-            yield from without_label(bound, column, bound.table, records(bound, [column.raw]), name)
+            yield from without_label(
+                resolved, column, resolved.table, records(resolved, [column.raw]), name
+            )
 
 
 def exactness(question: CellQuestion, facts: Row) -> Exactness:
     """The types in which sums are exact, and fit with every factor of a rule."""
-    value, table = question.value, question.bound.table
+    value, table = question.value, question.resolved.table
     if value is None:
         return Exactness(0)
     digits, weight_digits = decimals_of(value, facts, "kanon_decimals", "kanon_largest"), 0
     highest = 1.0
-    if weight := question.bound.weight:
+    if weight := question.resolved.weight:
         weight_digits = decimals_of(weight, facts, "kanon_weight_decimals", "kanon_highest_weight")
         highest = float(facts["kanon_highest_weight"] or 1)
     decimals, kept = digits + weight_digits, TRAITS[table.dialect].decimals
@@ -341,7 +345,7 @@ def exactness(question: CellQuestion, facts: Row) -> Exactness:
 
 def typed_exactness(question: CellQuestion) -> Exactness:
     """The types as known from the columns alone; figures of an inexact type count as decimals."""
-    value, weight = question.value, question.bound.weight
+    value, weight = question.value, question.resolved.weight
     if value is None:
         return Exactness(0)
     scale = _scale(value.type)
@@ -476,7 +480,7 @@ class CellStatements(ABC):
 
         `shared` are the dimensions of this table that the second one has, in its order.
         """
-        table, other_table = self.question.bound.table, other.question.bound.table
+        table, other_table = self.question.resolved.table, other.question.resolved.table
         return Statement(
             f"differences_{name}" if first is None else f"differing_cells_{name}",
             f"By how many contributors do the cells of {table.name} differ from those of "
@@ -488,8 +492,8 @@ class CellStatements(ABC):
 
     def _step(self, name: str, description: str, sql: str, *models: type[CellModel]) -> Statement:
         """A statement on the table, whose name replaces the braces in `description`."""
-        bound = self.question.bound
-        return step(bound, name, description.format(bound.table.name), sql, *models)
+        question = self.question.resolved
+        return step(question, name, description.format(question.table.name), sql, *models)
 
     @abstractmethod
     def _violating(self, violated: Sequence[str]) -> str:
@@ -558,8 +562,8 @@ class CellStatements(ABC):
                     "number": number,
                     "disclosed": render_known("group_disclosure", **model.parameters),
                     "along": [
-                        place
-                        for place, dimension in enumerate(self.question.dimensions, start=1)
+                        index
+                        for index, dimension in enumerate(self.question.dimensions, start=1)
                         if model.along is None
                         or any(same_name(name, dimension.raw.name) for name in model.along)
                     ],
@@ -576,33 +580,35 @@ class RecordCells(CellStatements):
 
     def facts(self) -> Statement | None:
         """None where there are neither values nor contributors."""
-        question, bound = self.question, self.question.bound
-        columns = [column for column in (question.value, bound.entity, bound.weight) if column]
+        question, resolved = self.question, self.question.resolved
+        columns = [
+            column for column in (question.value, resolved.entity, resolved.weight) if column
+        ]
         if not columns:
             return None
-        names, table = name_list(columns), bound.table.name
+        names, table = name_list(columns), resolved.table.name
         description = f"Are the values of {names} in {table} numbers, and of somebody?"
         sql = render(
             "figure_facts",
-            relation=records(bound, columns),
+            relation=records(resolved, columns),
             column=question.value,
-            contributor=bound.entity,
-            weight=bound.weight,
+            contributor=resolved.entity,
+            weight=resolved.weight,
             # Elsewhere a column of numbers may hold NaN (Postgres) or text (SQLite).
-            typed=bound.table.embedded
+            typed=resolved.table.embedded
             and question.value is not None
             and _scale(question.value.type) is not None,
         )
-        return step(bound, "figures", description, sql)
+        return step(resolved, "figures", description, sql)
 
     def rules(self) -> Statement:
-        question, bound = self.question, self.question.bound
+        question, resolved = self.question, self.question.resolved
         names = name_list([dimension.raw for dimension in question.dimensions])
         return step(
-            bound,
+            resolved,
             "cells",
-            f"What do the cells of {bound.table.name} by {names} hold of their "
-            f"{'contributors' if bound.entity else 'records'}?",
+            f"What do the cells of {resolved.table.name} by {names} hold of their "
+            f"{'contributors' if resolved.entity else 'records'}?",
             render("cell_rules", cells=self._sums(), rules=self._rules(), nodes=_nodes(question)),
             *self._rule_models(),
         )
@@ -617,7 +623,7 @@ class RecordCells(CellStatements):
 
     def _violating(self, violated: Sequence[str], first: int | None = SHOWN) -> str:
         cells, predicate = self._sums(), " or ".join(violated)
-        units = self.exact.decimals if self.question.bound.table.dialect == "sqlite" else 0
+        units = self.exact.decimals if self.question.resolved.table.dialect == "sqlite" else 0
         return render(
             "sensitive_cells", violated=predicate, first=first, cells=cells, units=units or 0
         )
@@ -630,9 +636,9 @@ class RecordCells(CellStatements):
         empty_cells = {}
         for grouping in self.question.groupings:
             combinations = 1
-            for place, level in enumerate(grouping.levels, start=1):
+            for number, level in enumerate(grouping.levels, start=1):
                 if level is not None:
-                    combinations *= int(row[f"kanon_nodes_{node_name(place, level)}"])
+                    combinations *= int(row[f"kanon_nodes_{node_name(number, level)}"])
             empty_cells[grouping.number] = combinations - int(row[f"kanon_cells_{grouping.number}"])
         return empty_cells
 
@@ -693,17 +699,18 @@ class RecordCells(CellStatements):
         if not compared:
             missing = ", ".join(name for name in names if name not in shared)
             raise SpecError(
-                f"differences: no cell of {question.bound.table.name} is a total over {missing}, "
-                f"which the second table lacks. Publish such margins: {option('margins')}."
+                f"differences: no cell of {question.resolved.table.name} is a total over "
+                f"{missing}, which the second table lacks. Publish such margins: "
+                f"{option('margins')}."
             )
-        levels = [tuple(published[place] for place in places) for published in compared]
+        levels = [tuple(published[index] for index in places) for published in compared]
 
         def side(cells: CellQuestion) -> dict[str, Any]:
             groupings = [cells.grouping(number, shown) for number, shown in enumerate(levels)]
             repeated = list(_repeated(cells.dimensions, groupings))
             return {**_counts(cells, groupings), "repeated": repeated}
 
-        ours = replace(question, dimensions=tuple(question.dimensions[place] for place in places))
+        ours = replace(question, dimensions=tuple(question.dimensions[index] for index in places))
         theirs = other.question
         return render(
             "differences_of_records", here=side(ours), there=side(theirs), n=n, first=first
@@ -713,11 +720,11 @@ class RecordCells(CellStatements):
         """The level of each dimension in the cells that are compared with a second table:
         dimensions that it lacks are totals."""
         names = [dimension.raw.name for dimension in self.question.dimensions]
-        total_places = [place for place, name in enumerate(names) if name not in shared]
+        total_places = [index for index, name in enumerate(names) if name not in shared]
         return [
             grouping.levels
             for grouping in self.question.groupings
-            if all(grouping.levels[place] is None for place in total_places)
+            if all(grouping.levels[index] is None for index in total_places)
         ]
 
     def labels(self, listing: CellListing, row: Row, shared: Sequence[str]) -> dict[str, Any]:
@@ -752,7 +759,7 @@ class RecordCells(CellStatements):
 
     def _figures(self) -> tuple[str | None, str | None]:
         """The value of a record, and the value times its weight."""
-        exact, value, weight = self.exact, self.question.value, self.question.bound.weight
+        exact, value, weight = self.exact, self.question.value, self.question.resolved.weight
         if value is None:
             return None, None
 
@@ -774,7 +781,7 @@ def _counts(question: CellQuestion, groupings: Sequence[Grouping]) -> dict[str, 
         "relation": question.relation,
         "columns": question.columns,
         "groupings": groupings,
-        "contributor": question.bound.entity,
+        "contributor": question.resolved.entity,
         "counted": question.value,
         "figure": None,
         "weighted": None,
@@ -788,11 +795,11 @@ def _nodes(question: CellQuestion) -> list[dict[str, Any]]:
     """The levels of each dimension whose nodes are counted."""
     return [
         {
-            "name": node_name(place, level),
+            "name": node_name(number, level),
             "column": column,
             "below": is_repeated(dimension, level),
         }
-        for place, dimension in enumerate(question.dimensions, start=1)
+        for number, dimension in enumerate(question.dimensions, start=1)
         for level, column in enumerate(dimension.levels)
     ]
 
@@ -802,9 +809,9 @@ def node_names(question: CellQuestion) -> list[str]:
     return [node["name"] for node in _nodes(question)]
 
 
-def node_name(place: int, level: int) -> str:
+def node_name(index: int, level: int) -> str:
     """Names the count of the nodes of a dimension at a level."""
-    return f"{place}_{level}"
+    return f"{index}_{level}"
 
 
 def is_repeated(dimension: Dimension, level: int) -> str | None:
@@ -822,10 +829,10 @@ def _is_null_or_one_of(dimension: Dimension, level: int, labels: Sequence[str]) 
 
 def _repeated(dimensions: Sequence[Dimension], groupings: Sequence[Grouping]) -> Iterator[str]:
     """Predicates: a cell repeats one of a lower level."""
-    for place, dimension in enumerate(dimensions):
+    for index, dimension in enumerate(dimensions):
         for level in range(1, len(dimension.levels)):
             predicate = is_repeated(dimension, level)
-            numbers = [grouping.number for grouping in groupings if grouping.levels[place] == level]
+            numbers = [grouping.number for grouping in groupings if grouping.levels[index] == level]
             if predicate and numbers:
                 yield f"kanon_grouping in ({', '.join(map(str, numbers))}) and ({predicate})"
 
@@ -833,9 +840,9 @@ def _repeated(dimensions: Sequence[Dimension], groupings: Sequence[Grouping]) ->
 def _excluded_groups(question: CellQuestion, parents: Levels, along: int) -> Iterator[str]:
     """Predicates of the groups to exclude: those with one child along a dimension, and those that
     repeat a group of a lower level of another dimension."""
-    for place, (dimension, level) in enumerate(zip(question.dimensions, parents, strict=True)):
+    for index, (dimension, level) in enumerate(zip(question.dimensions, parents, strict=True)):
         if level:
-            labels = dimension.only_children if place == along else dimension.repeated
+            labels = dimension.only_children if index == along else dimension.repeated
             yield _is_null_or_one_of(dimension, level, labels(level))
 
 
@@ -854,21 +861,21 @@ def _families(question: CellQuestion) -> tuple[list[Grouping], list[dict[str, An
     }
     families = []
     for grouping in question.groupings:
-        for place, level in enumerate(grouping.levels):
+        for index, level in enumerate(grouping.levels):
             if level is None:
                 continue
-            dimension = question.dimensions[place]
-            for parents, membership in _groups_above(question, grouping.levels, place):
+            dimension = question.dimensions[index]
+            for parents, membership in _groups_above(question, grouping.levels, index):
                 number = numbers.setdefault(parents, len(numbers))
-                counted = _level_of_values(dimension) if parents[place] is None else 0
+                counted = _level_of_values(dimension) if parents[index] is None else 0
                 families.append(
                     {
-                        "dimension": place + 1,
+                        "dimension": index + 1,
                         "parents": number,
                         "children": grouping.number,
                         "keyed_by": question.grouping(number, parents).columns,
-                        "node": node_name(place + 1, counted),
-                        "alone": " or ".join(_excluded_groups(question, parents, place)) or None,
+                        "node": node_name(index + 1, counted),
+                        "alone": " or ".join(_excluded_groups(question, parents, index)) or None,
                         "among": membership,
                     }
                 )

@@ -55,7 +55,7 @@ def sensitive_models(
 
 
 def class_arguments(
-    bound: ResolvedQuestion, sensitive: BoundColumn, checks: Sequence[LabelledCheck]
+    question: ResolvedQuestion, sensitive: BoundColumn, checks: Sequence[LabelledCheck]
 ) -> dict[str, Any]:
     """The template arguments about each class: the relations that the checks need, such as the
     table-wide shares, the distinct aggregates that their models declare, and their measures."""
@@ -66,49 +66,49 @@ def class_arguments(
     for labelled_check in checks:
         macro = f"{labelled_check.check.model.name()}_columns"
         if macro in macro_names():
-            aggregates = declared(macro, **_arguments(bound, sensitive, labelled_check))
+            aggregates = declared(macro, **_arguments(question, sensitive, labelled_check))
             columns |= {Named(column["expression"], column["name"]): None for column in aggregates}
     return {
         "needs": sorted(needs),
         "class_columns": list(columns),
-        "class_measures": list(class_measures(bound, sensitive, checks)),
+        "class_measures": list(class_measures(question, sensitive, checks)),
     }
 
 
-def columns_of_every_class(bound: ResolvedQuestion, sensitive: BoundColumn) -> list[Named]:
+def columns_of_every_class(question: ResolvedQuestion, sensitive: BoundColumn) -> list[Named]:
     """The aggregates per class that are measured regardless of the checks."""
-    counted = render("counted", entity=bound.entity, unknown=bound.unknown)
-    largest = declared("most_people_columns", counted=counted, entity=bound.entity)
-    distinct = declared("distinct_columns", sensitive=sensitive, unknown=bound.unknown)
+    counted = render("counted", entity=question.entity, unknown=question.unknown)
+    largest = declared("most_people_columns", counted=counted, entity=question.entity)
+    distinct = declared("distinct_columns", sensitive=sensitive, unknown=question.unknown)
     columns = [Named(column["expression"], column["name"]) for column in [*largest, *distinct]]
-    if not bound.unknown:
+    if not question.unknown:
         columns.append(Named(render("count_known", sensitive=sensitive), "kanon_known"))
     return columns
 
 
-def measures_of_every_class(bound: ResolvedQuestion) -> Iterator[str]:
+def measures_of_every_class(question: ResolvedQuestion) -> Iterator[str]:
     """The aggregates over all classes that are measured regardless of the checks."""
-    arguments = {"entity": bound.entity, "unknown": bound.unknown}
+    arguments = {"entity": question.entity, "unknown": question.unknown}
     homogeneous = render("homogeneity", **arguments)
     yield render("classes_where", predicate=homogeneous, name="homogeneous")
     yield render(
-        "records_where", predicate=homogeneous, name="homogeneous", records=records_column(bound)
+        "records_where", predicate=homogeneous, name="homogeneous", records=records_column(question)
     )
-    if bound.entity:
+    if question.entity:
         among_others = render("certain_among_others", **arguments)
         yield render("classes_where", predicate=among_others, name="certain_among_others")
-    if not bound.unknown:
+    if not question.unknown:
         by_null = render("diverse_by_null")
         yield render("classes_where", predicate=by_null, name="diverse_by_null")
     yield render("classes_where", predicate=render("single_value"), name="single_value")
 
 
 def class_measures(
-    bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+    question: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
     """The measure of each sensitive check on one class, and its companion measure, if any."""
     for model, labelled_check in sensitive_models(checks):
-        arguments = _arguments(bound, sensitive, labelled_check)
+        arguments = _arguments(question, sensitive, labelled_check)
         yield _measure(model, arguments)
         if model.beside:
             companion = render_known(f"{model.name()}_beside", **arguments)
@@ -120,12 +120,12 @@ def _measure(model: SensitiveModel, arguments: Mapping[str, Any]) -> Named:
 
 
 def class_verdicts(
-    bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+    question: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
     """Predicates per check: the classes that violate it, and those whose measure is infinite."""
     for model, labelled_check in sensitive_models(checks):
         check, label = labelled_check
-        arguments = _arguments(bound, sensitive, labelled_check)
+        arguments = _arguments(question, sensitive, labelled_check)
         arguments["measure"] = render("figure", measure=_measure(model, arguments))
         suffixes = [("infinite", model.may_be_infinite), ("violated", check.gates)]
         for suffix, is_needed in suffixes:
@@ -135,39 +135,42 @@ def class_verdicts(
 
 
 def class_violations(
-    bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+    question: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
     """Predicates for the classes that fail each gating check; homogeneous ones in any case."""
     for check, label in checks:
         if check.model.counts_violations:
-            predicate = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
+            predicate = render("homogeneity", entity=question.entity, unknown=question.unknown)
             yield Named(predicate, f"kanon_{label}_violated")
-    for verdict in class_verdicts(bound, sensitive, checks):
+    for verdict in class_verdicts(question, sensitive, checks):
         if verdict.name.endswith("_violated"):
             yield verdict
 
 
 def sensitive_measures(
-    bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+    question: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[str]:
     """Aggregates over all classes for each sensitive check: worst class and violation counts."""
     for model, labelled_check in sensitive_models(checks):
         least = model.worst == "least"
-        for measure in class_measures(bound, sensitive, [labelled_check]):
+        for measure in class_measures(question, sensitive, [labelled_check]):
             figure = render("figure", measure=measure)
             yield render("worst_class", least=least, figure=figure, name=measure.name)
-        for predicate, name in class_verdicts(bound, sensitive, [labelled_check]):
+        for predicate, name in class_verdicts(question, sensitive, [labelled_check]):
             label = name.removeprefix("kanon_")
             yield render("classes_where", predicate=predicate, name=label)
             if name.endswith("_violated"):
                 yield render(
-                    "records_where", predicate=predicate, name=label, records=records_column(bound)
+                    "records_where",
+                    predicate=predicate,
+                    name=label,
+                    records=records_column(question),
                 )
 
 
-def records_column(bound: ResolvedQuestion) -> str:
+def records_column(question: ResolvedQuestion) -> str:
     """The column with the number of records of a class."""
-    return render("records_of_class", entity=bound.entity)
+    return render("records_of_class", entity=question.entity)
 
 
 def presence_violations(checks: Iterable[LabelledCheck]) -> Iterator[Named]:
@@ -189,7 +192,9 @@ def _population(model: ReferenceModel) -> str:
     return "kanon_union" if model.missing == "union" else "kanon_population"
 
 
-def reference_measures(bound: ResolvedQuestion, checks: Iterable[LabelledCheck]) -> Iterator[str]:
+def reference_measures(
+    question: ResolvedQuestion, checks: Iterable[LabelledCheck]
+) -> Iterator[str]:
     """Aggregates over all classes for each check against a reference."""
     for check, label in checks:
         model = check.model
@@ -207,21 +212,23 @@ def reference_measures(bound: ResolvedQuestion, checks: Iterable[LabelledCheck])
         if model.of_reference:
             yield render("population_where", predicate=failing, population=population, name=name)
             continue
-        yield render("records_where", predicate=failing, name=name, records=records_column(bound))
-        if bound.entity:
+        yield render(
+            "records_where", predicate=failing, name=name, records=records_column(question)
+        )
+        if question.entity:
             yield render("people_where", predicate=failing, name=name)
 
 
 def _arguments(
-    bound: ResolvedQuestion, sensitive: BoundColumn, labelled_check: LabelledCheck
+    question: ResolvedQuestion, sensitive: BoundColumn, labelled_check: LabelledCheck
 ) -> dict[str, Any]:
     """Every argument that a model's macros may use."""
     check, label = labelled_check
     return {
         **check.model.parameters,
         "sensitive": sensitive,
-        "entity": bound.entity,
-        "unknown": bound.unknown,
+        "entity": question.entity,
+        "unknown": question.unknown,
         "label": label,
-        "counted": render("counted", entity=bound.entity, unknown=bound.unknown),
+        "counted": render("counted", entity=question.entity, unknown=question.unknown),
     }

@@ -24,7 +24,7 @@ _MOST_EVENTS = 2
 """Maximum number of events in the dbt tests, whose macros these are."""
 
 
-def check_statement(bound: ResolvedQuestion, check: BoundCheck) -> Statement | None:
+def check_statement(question: ResolvedQuestion, check: BoundCheck) -> Statement | None:
     """The check's own statement: 0, or the records (people) at risk, 1 or more.
 
     Where the table is empty or can't be judged, the database raises an error. None for an estimate,
@@ -33,12 +33,12 @@ def check_statement(bound: ResolvedQuestion, check: BoundCheck) -> Statement | N
     if not check.gates or check.model.answered_by == "estimate" or not _is_counted(check):
         return None
     name = check.model.name()
-    failures = render_known(f"{name}_failures", **_statement_arguments(bound, check))
+    failures = render_known(f"{name}_failures", **_statement_arguments(question, check))
     return step(
-        bound,
+        question,
         name,
-        f"Does {check.model.title} hold for {bound.table.name}? 0 if so, else what is at risk.",
-        render("sum_of_failures", statement=with_files_as_ctes(failures, bound)),
+        f"Does {check.model.title} hold for {question.table.name}? 0 if so, else what is at risk.",
+        render("sum_of_failures", statement=with_files_as_ctes(failures, question)),
         type(check.model),
     )
 
@@ -54,60 +54,60 @@ def _is_counted(check: BoundCheck) -> bool:
     )
 
 
-def _statement_arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
+def _statement_arguments(question: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
     """Every argument that the macro of a check may take, by name."""
-    columns = [*bound.quasi_identifiers, *other_sensitive(bound, check)]
+    columns = [*question.quasi_identifiers, *other_sensitive(question, check)]
     sensitive = [check.column] if check.column else []
     return {
         **check.model.parameters,
-        "relation": records(bound, with_entity(bound, [*columns, *sensitive])),
+        "relation": records(question, with_entity(question, [*columns, *sensitive])),
         "columns": columns,
         "sensitive": check.column,
-        "entity": bound.entity,
-        "unknown": bound.unknown,
-        "wildcard": bound.wildcard,
+        "entity": question.entity,
+        "unknown": question.unknown,
+        "wildcard": question.wildcard,
         "order": order_of_values(check),
         "paths": [list(path) for path in check.paths],
         "all_occur": False,
-        **dict(_with_reference(bound, check)),
-        **dict(_with_earlier(bound, check, sensitive)),
-        **dict(_with_events(bound, check)),
+        **dict(_with_reference(question, check)),
+        **dict(_with_earlier(question, check, sensitive)),
+        **dict(_with_events(question, check)),
     }
 
 
-def _with_reference(bound: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:
+def _with_reference(question: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:
     model = check.model
     if not isinstance(model, ReferenceModel):
         return
-    reference = reference_of(bound, check)
-    yield "sides", sides(bound, reference, model.match)
+    reference = reference_of(question, check)
+    yield "sides", sides(question, reference, model.match)
     yield "union", model.missing == "union"
     yield "complete", model.missing == "error"
 
 
 def _with_earlier(
-    bound: ResolvedQuestion, check: BoundCheck, sensitive: Sequence[BoundColumn]
+    question: ResolvedQuestion, check: BoundCheck, sensitive: Sequence[BoundColumn]
 ) -> Iterator[tuple[str, Any]]:
     model = check.model
     if not isinstance(model, ComposedModel):
         return
-    releases: Mapping[str, OtherTable] = bound.earlier
+    releases: Mapping[str, OtherTable] = question.earlier
     assert model.earlier is not None
     earlier = releases[model.earlier]
-    people = entity_pair(bound, earlier)
+    people = entity_pair(question, earlier)
     earlier_sensitive = [earlier.sensitive[column.name] for column in sensitive]
     columns = [*earlier.quasi_identifiers, people.reference, *earlier_sensitive]
     yield "entities", people
     yield "earlier", other_records(earlier, columns)
     yield "earlier_columns", list(earlier.quasi_identifiers)
     for column, other in zip(sensitive, earlier_sensitive, strict=True):
-        yield "values", column_pair(bound, earlier, column, other)
+        yield "values", column_pair(question, earlier, column, other)
 
 
-def _with_events(bound: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:
+def _with_events(question: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:
     if not isinstance(check.model, EventModel):
         return
-    columns = [*bound.quasi_identifiers, *bound.events]
-    yield "relation", records(bound, with_entity(bound, columns))
+    columns = [*question.quasi_identifiers, *question.events]
+    yield "relation", records(question, with_entity(question, columns))
     yield "columns", columns
-    yield "known", list(bound.quasi_identifiers)
+    yield "known", list(question.quasi_identifiers)

@@ -54,39 +54,39 @@ class EarlierStep(NamedTuple):
         return self.statements[0].name
 
 
-def steps_with_earlier(bound: ResolvedQuestion) -> Iterator[EarlierStep]:
+def steps_with_earlier(question: ResolvedQuestion) -> Iterator[EarlierStep]:
     """One `EarlierStep` per earlier release, with the checks on it."""
-    for name, earlier in bound.earlier.items():
+    for name, earlier in question.earlier.items():
         checks = [
             check
-            for check in bound.checks
+            for check in question.checks
             if isinstance(check.model, ComposedModel) and check.model.earlier == name
         ]
         crowds = labelled(check for check in checks if isinstance(check.model, ComposedKAnonymity))
         of_values = [check for check in checks if isinstance(check.model, ComposedLDiversity)]
         by_column = [
             (column, labelled(of_column))
-            for column in bound.sensitive
+            for column in question.sensitive
             if (of_column := [value for value in of_values if value.column == column])
         ]
         candidates = tuple(
-            Candidates(place, column, labels)
-            for place, (column, labels) in enumerate(by_column, start=1)
+            Candidates(number, column, labels)
+            for number, (column, labels) in enumerate(by_column, start=1)
         )
-        statements = tuple(_statements(bound, earlier, crowds, candidates))
+        statements = tuple(_statements(question, earlier, crowds, candidates))
         yield EarlierStep(name, statements, crowds, candidates)
 
 
 def _statements(
-    bound: ResolvedQuestion,
+    question: ResolvedQuestion,
     earlier: OtherTable,
     crowds: Sequence[LabelledCheck],
     candidates: Sequence[Candidates],
 ) -> Iterator[Statement]:
     """One statement, or several if the database inlines CTEs: see `Table.rereads`."""
-    releases = f"{bound.table.name} and {earlier.table.name}"
+    releases = f"{question.table.name} and {earlier.table.name}"
     classes = (
-        f"{name_list(bound.quasi_identifiers)}, and there "
+        f"{name_list(question.quasi_identifiers)}, and there "
         f"{name_list(earlier.quasi_identifiers)}{_generalised(earlier)}"
     )
     attributes = name_list([candidate.column for candidate in candidates]) if candidates else ""
@@ -99,8 +99,8 @@ def _statements(
         for candidate in candidates
         for condition in class_conditions(candidate.checks, f"_{candidate.place}")
     ]
-    statement = partial(_statement, bound, earlier, crowds, candidates)
-    if not bound.table.rereads:
+    statement = partial(_statement, question, earlier, crowds, candidates)
+    if not question.table.rereads:
         values = f", and how many values of {attributes} are left of them" if attributes else ""
         yield statement(
             "", f"{crowd_question}{values}?", _ANSWERS, [*crowd_conditions, *pair_conditions]
@@ -113,22 +113,22 @@ def _statements(
         ["of_earlier"],
     )
     if attributes:
-        question = f"How many values of {attributes} are left by {releases} together: {classes}?"
-        yield statement("_values", question, ["values"], pair_conditions)
-        question = (
+        words = f"How many values of {attributes} are left by {releases} together: {classes}?"
+        yield statement("_values", words, ["values"], pair_conditions)
+        words = (
             f"How many people are in a pair of classes of {releases} that leaves one value of "
             f"{attributes}, none, or too few: {classes}?"
         )
-        yield statement("_people", question, ["people"])
+        yield statement("_people", words, ["people"])
 
 
 def _statement(
-    bound: ResolvedQuestion,
+    question: ResolvedQuestion,
     earlier: OtherTable,
     crowds: Sequence[LabelledCheck],
     candidates: Sequence[Candidates],
     suffix: str,
-    question: str,
+    words: str,
     answers: Sequence[str],
     pass_conditions: Sequence[str] = (),
 ) -> Statement:
@@ -139,13 +139,13 @@ def _statement(
         *([ComposedLDiversity] if candidates and of_values else []),
     ]
     return step(
-        bound,
-        f"composed_{earlier.name}{suffix}",
         question,
+        f"composed_{earlier.name}{suffix}",
+        words,
         render(
             "composed_k_anonymity",
             **_release_arguments(
-                bound, earlier, [candidate.column for candidate in candidates if of_values]
+                question, earlier, [candidate.column for candidate in candidates if of_values]
             ),
             measures=[
                 measure
@@ -156,8 +156,8 @@ def _statement(
                     f"{crowd.label}_violated",
                 )
             ],
-            attributes=[_attribute(bound, earlier, candidate) for candidate in candidates],
-            unknown=bound.unknown,
+            attributes=[_attribute(question, earlier, candidate) for candidate in candidates],
+            unknown=question.unknown,
             answers=answers,
         ),
         *models,
@@ -166,7 +166,7 @@ def _statement(
 
 
 def _attribute(
-    bound: ResolvedQuestion, earlier: OtherTable, candidates: Candidates
+    question: ResolvedQuestion, earlier: OtherTable, candidates: Candidates
 ) -> dict[str, Any]:
     """A sensitive attribute of both releases, as template arguments."""
     other = earlier.sensitive[candidates.column.name]
@@ -180,23 +180,23 @@ def _attribute(
     }
     return {
         "place": candidates.place,
-        "values": column_pair(bound, earlier, candidates.column, other),
+        "values": column_pair(question, earlier, candidates.column, other),
         "flags": [{"name": name, "predicate": predicate} for name, predicate in flags.items()],
-        "packed": bound.table.embedded,
+        "packed": question.table.embedded,
     }
 
 
 def _release_arguments(
-    bound: ResolvedQuestion, earlier: OtherTable, sensitive: Sequence[BoundColumn]
+    question: ResolvedQuestion, earlier: OtherTable, sensitive: Sequence[BoundColumn]
 ) -> dict[str, Any]:
     """Both releases with the columns to read, as template arguments."""
-    people = entity_pair(bound, earlier)
-    release_columns = [*bound.quasi_identifiers, people.column, *sensitive]
+    people = entity_pair(question, earlier)
+    release_columns = [*question.quasi_identifiers, people.column, *sensitive]
     earlier_sensitive = [earlier.sensitive[column.name] for column in sensitive]
     earlier_columns = [*earlier.quasi_identifiers, people.reference, *earlier_sensitive]
     return {
-        "release": records(bound, release_columns),
-        "columns": list(bound.quasi_identifiers),
+        "release": records(question, release_columns),
+        "columns": list(question.quasi_identifiers),
         "entities": people,
         "earlier": other_records(earlier, earlier_columns),
         "earlier_columns": list(earlier.quasi_identifiers),

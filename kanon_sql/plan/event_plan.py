@@ -50,21 +50,23 @@ class EventPlan:
         return tuple(dict.fromkeys(statement for statement in statements if statement is not None))
 
 
-def plan_events(bound: ResolvedQuestion, models: Sequence[EventModel] | None = None) -> EventPlan:
+def plan_events(
+    question: ResolvedQuestion, models: Sequence[EventModel] | None = None
+) -> EventPlan:
     """The steps on the events of a table, for its checks or for these `models`."""
     requested = (
-        [check for check in bound.checks if isinstance(check.model, EventModel)]
+        [check for check in question.checks if isinstance(check.model, EventModel)]
         if models is None
         else [BoundCheck(model, requested=False) for model in models]
     )
-    statements = _Statements(bound)
+    statements = _Statements(question)
     checks = tuple(statements.of(check) for check in requested)
     return EventPlan(
-        counts=_counts(bound),
-        quasi_identifiers=_quasi_identifiers(bound) if bound.quasi_identifiers else None,
-        to_count=_to_count(bound) if any(_may_expand(check) for check in checks) else None,
+        counts=_counts(question),
+        quasi_identifiers=_quasi_identifiers(question) if question.quasi_identifiers else None,
+        to_count=_to_count(question) if any(_may_expand(check) for check in checks) else None,
         checks=checks,
-        shown=tuple(_shown(bound)),
+        shown=tuple(_shown(question)),
     )
 
 
@@ -73,64 +75,64 @@ def _may_expand(check: EventCheck) -> bool:
     return isinstance(model, EventModel) and 1 < model.parameters["m"] <= MOST_EXPANDED
 
 
-def _entity(bound: ResolvedQuestion) -> BoundColumn:
-    assert bound.entity is not None
-    return bound.entity
+def _entity(question: ResolvedQuestion) -> BoundColumn:
+    assert question.entity is not None
+    return question.entity
 
 
-def _of_events(bound: ResolvedQuestion, columns: Sequence[BoundColumn]) -> dict[str, Any]:
+def _of_events(question: ResolvedQuestion, columns: Sequence[BoundColumn]) -> dict[str, Any]:
     """The arguments that every macro on events takes."""
-    entity = _entity(bound)
+    entity = _entity(question)
     return {
-        "relation": records(bound, [entity, *columns]),
+        "relation": records(question, [entity, *columns]),
         "columns": list(columns),
         "entity": entity,
     }
 
 
-def _counts(bound: ResolvedQuestion) -> Statement:
+def _counts(question: ResolvedQuestion) -> Statement:
     return step(
-        bound,
+        question,
         "events",
-        f"How many events by {name_list(bound.events)} are there in {audited(bound)}, and how many "
-        "has a person?",
-        render("events", **_of_events(bound, bound.events)),
+        f"How many events by {name_list(question.events)} are there in {audited(question)}, and "
+        "how many has a person?",
+        render("events", **_of_events(question, question.events)),
     )
 
 
-def _quasi_identifiers(bound: ResolvedQuestion) -> Statement:
-    columns = bound.quasi_identifiers
+def _quasi_identifiers(question: ResolvedQuestion) -> Statement:
+    columns = question.quasi_identifiers
     return step(
-        bound,
+        question,
         "quasi_identifiers_of_people",
-        f"How many people in {bound.table.name} have several values of {name_list(columns)}?",
-        render("quasi_identifiers_of_people", **_of_events(bound, columns)),
+        f"How many people in {question.table.name} have several values of {name_list(columns)}?",
+        render("quasi_identifiers_of_people", **_of_events(question, columns)),
     )
 
 
-def _to_count(bound: ResolvedQuestion) -> Statement:
+def _to_count(question: ResolvedQuestion) -> Statement:
     return step(
-        bound,
+        question,
         "combinations_to_count",
-        f"How many ordered pairs and triples of events do the people in {bound.table.name} have, "
-        "of events that somebody else has too?",
-        render("combinations_to_count", **_of_events(bound, _known_columns(bound))),
+        f"How many ordered pairs and triples of events do the people in {question.table.name} "
+        "have, of events that somebody else has too?",
+        render("combinations_to_count", **_of_events(question, _known_columns(question))),
         KmAnonymity,
         KnownEvents,
         only="before combinations are counted: 1/2 of the pairs and 1/6 of the triples",
     )
 
 
-def _known_columns(bound: ResolvedQuestion) -> tuple[BoundColumn, ...]:
+def _known_columns(question: ResolvedQuestion) -> tuple[BoundColumn, ...]:
     """The columns that an attacker knows with each event: the quasi-identifiers, and the event."""
-    return (*bound.quasi_identifiers, *bound.events)
+    return (*question.quasi_identifiers, *question.events)
 
 
 @dataclass
 class _Statements:
     """The statements of the checks of a table; equal ones are shared."""
 
-    bound: ResolvedQuestion
+    question: ResolvedQuestion
     by_name: dict[str, Statement] = field(default_factory=dict)
 
     def of(self, check: BoundCheck) -> EventCheck:
@@ -151,10 +153,14 @@ class _Statements:
         )
 
     def _rendered(self, macro: str, **arguments: Any) -> str:
-        return render(macro, **_of_events(self.bound, _known_columns(self.bound)), **arguments)
+        return render(
+            macro, **_of_events(self.question, _known_columns(self.question)), **arguments
+        )
 
     def _known_text(self, times: bool) -> str:
-        names = name_list(self.bound.quasi_identifiers) if self.bound.quasi_identifiers else ""
+        names = (
+            name_list(self.question.quasi_identifiers) if self.question.quasi_identifiers else ""
+        )
         suffix = f" and {names}" if names else ""
         return f"{suffix}{', each as often as it occurs,' if times else ''}"
 
@@ -164,7 +170,8 @@ class _Statements:
         return self._stored(
             f"km_anonymity_{m}",
             f"How many combinations of {events}{self._known_text(model.times)} occur in "
-            f"{audited(self.bound)}{rare_clause}, and which is the smallest number who share one?",
+            f"{audited(self.question)}{rare_clause}, and which is the smallest number who share "
+            "one?",
             self._rendered("km_anonymity", m=m, k=model.k, times=model.times),
             KmAnonymity,
             only=(
@@ -180,8 +187,8 @@ class _Statements:
         is_single = model.m == 1
         return self._stored(
             f"known_events_{model.m}",
-            f"How many people of {audited(self.bound)} are found among each number of people, by "
-            f"the {'one' if is_single else model.m} of their events"
+            f"How many people of {audited(self.question)} are found among each number of people, "
+            f"by the {'one' if is_single else model.m} of their events"
             f"{self._known_text(model.times)} that {'tells' if is_single else 'tell'} most?",
             self._rendered("known_events", m=model.m, k=model.k, times=model.times),
             KnownEvents,
@@ -194,7 +201,7 @@ class _Statements:
         is_only_statement = model.m > MOST_EXPANDED
         return self._stored(
             f"known_events_{model.m}" if is_only_statement else f"drawn_known_events_{model.m}",
-            f"How many of {model.sample:,} people of {audited(self.bound)} are found among each "
+            f"How many of {model.sample:,} people of {audited(self.question)} are found among each "
             f"number of people, by {model.m} of their events{self._known_text(model.times)} drawn "
             "at random?",
             self._rendered(
@@ -203,8 +210,8 @@ class _Statements:
                 times=model.times,
                 sample=model.sample,
                 seed=model.seed,
-                qi=len(self.bound.quasi_identifiers),
-                rereads=self.bound.table.rereads,
+                qi=len(self.question.quasi_identifiers),
+                rereads=self.question.table.rereads,
             ),
             KnownEvents,
             only=""
@@ -216,24 +223,27 @@ class _Statements:
         """The statement under its name, or under a numbered one if another has it."""
         for number in range(1, 1 + len(self.by_name) + 1):
             numbered_name = name if number == 1 else f"{name}_{number}"
-            statement = step(self.bound, numbered_name, question, sql, *models, only=only)
+            statement = step(self.question, numbered_name, question, sql, *models, only=only)
             if self.by_name.setdefault(numbered_name, statement).sql == statement.sql:
                 return self.by_name[numbered_name]
         raise AssertionError("one of the names is free")
 
 
-def _shown(bound: ResolvedQuestion) -> Iterator[Statement]:
+def _shown(question: ResolvedQuestion) -> Iterator[Statement]:
     """The steps that list the combinations of fewest people, of one event and of two: personal
     data, run on demand only."""
     for m in (1, 2):
         events = "one event" if m == 1 else "two events"
         yield step(
-            bound,
+            question,
             f"rare_combinations_{m}",
-            f"Which {SHOWN} combinations of at most {events} in {audited(bound)} do the fewest "
+            f"Which {SHOWN} combinations of at most {events} in {audited(question)} do the fewest "
             "people share?",
             render(
-                "rare_combinations", **_of_events(bound, _known_columns(bound)), m=m, first=SHOWN
+                "rare_combinations",
+                **_of_events(question, _known_columns(question)),
+                m=m,
+                first=SHOWN,
             ),
             KmAnonymity,
             only="when values are shown: its rows are personal data",

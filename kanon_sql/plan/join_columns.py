@@ -37,7 +37,7 @@ class ReferredCell:
 
 
 def classes_with_reference(
-    bound: ResolvedQuestion,
+    question: ResolvedQuestion,
     raw: ResolvedQuestion,
     relation: str,
     levels: Mapping[str, tuple[ColumnLevels, int]],
@@ -47,17 +47,17 @@ def classes_with_reference(
     `relation` holds the records that `bound` describes, with some quasi-identifiers at `levels`;
     `raw` describes them before generalisation.
     """
-    required = reference_requirements(bound)
-    for name in dict.fromkeys(reference_of(bound, check).name for check in required):
-        reference = bound.references[name]
-        checks = [check for check in required if reference_of(bound, check) == reference]
+    required = reference_requirements(question)
+    for name in dict.fromkeys(reference_of(question, check).name for check in required):
+        reference = question.references[name]
+        checks = [check for check in required if reference_of(question, check) == reference]
         yield render(
             "records_beside_reference",
             relation=relation,
-            columns=list(bound.quasi_identifiers),
-            entity=bound.entity,
+            columns=list(question.quasi_identifiers),
+            entity=question.entity,
             reference=other_records(reference),
-            cells=list(_cells(bound, raw, reference, levels)),
+            cells=list(_cells(question, raw, reference, levels)),
             reference_entity=reference.entity,
             reference_weight=reference.weight,
             failing=render("any_of", predicates=[too_rare(check) for check in checks]),
@@ -65,28 +65,28 @@ def classes_with_reference(
 
 
 def _cells(
-    bound: ResolvedQuestion,
+    question: ResolvedQuestion,
     raw: ResolvedQuestion,
     reference: OtherTable,
     levels: Mapping[str, tuple[ColumnLevels, int]],
 ) -> Iterator[ReferredCell]:
-    for place, pair in enumerate(pairs(raw, reference, "exact"), start=1):
-        column = bound.quasi_identifiers[place - 1]
+    for number, pair in enumerate(pairs(raw, reference, "exact"), start=1):
+        column = question.quasi_identifiers[number - 1]
         value = f"kanon_raw.{identifier(pair.reference.name)}"
         if column.name not in levels:
             type = pair.reference.type if pair.how == "as_text" else ""
             yield ReferredCell(column, value, value, None, type)
             continue
-        yield _labelled(column, pair, place, value, *levels[column.name])
+        yield _labelled(column, pair, number, value, *levels[column.name])
 
 
 def _labelled(
-    column: BoundColumn, pair: Pair, place: int, value: str, of_table: ColumnLevels, level: int
+    column: BoundColumn, pair: Pair, index: int, value: str, of_table: ColumnLevels, level: int
 ) -> ReferredCell:
     levels = replace(of_table, type=pair.reference.type)
     if not levels.is_joined(level):
         return ReferredCell(column, value, levels.sql_of_any(level, value), None, "")
-    name = f"kanon_referred_{place}"
+    name = f"kanon_referred_{index}"
     labels = levels.labels_sql(level, portable=True)
     joined = JoinedLabels(name, labels, levels.key(value))
     return ReferredCell(column, value, f"{name}.kanon_label", joined, "")
@@ -116,16 +116,16 @@ class Sides:
         return "reference_people" if self.reference_entity else "reference_classes"
 
 
-def sides(bound: ResolvedQuestion, reference: OtherTable, match: str) -> Sides:
+def sides(question: ResolvedQuestion, reference: OtherTable, match: str) -> Sides:
     """The table and a reference. Raises `SpecError` where two columns can never be equal."""
-    columns = list(bound.quasi_identifiers)
+    columns = list(question.quasi_identifiers)
     return Sides(
-        release=records(bound, with_entity(bound, columns)),
+        release=records(question, with_entity(question, columns)),
         columns=columns,
-        entity=bound.entity,
-        wildcard=bound.wildcard,
+        entity=question.entity,
+        wildcard=question.wildcard,
         reference=other_records(reference),
-        pairs=list(pairs(bound, reference, match)),
+        pairs=list(pairs(question, reference, match)),
         reference_entity=reference.entity,
         reference_weight=reference.weight,
     )
@@ -134,7 +134,7 @@ def sides(bound: ResolvedQuestion, reference: OtherTable, match: str) -> Sides:
 _FLOATS = {"DOUBLE", "FLOAT", "REAL"}
 
 
-def pairs(bound: ResolvedQuestion, reference: OtherTable, match: str) -> tuple[Pair, ...]:
+def pairs(question: ResolvedQuestion, reference: OtherTable, match: str) -> tuple[Pair, ...]:
     """Pair each quasi-identifier with the reference's column and a comparison.
 
     Raises `SpecError` where the two types can never be equal.
@@ -143,46 +143,46 @@ def pairs(bound: ResolvedQuestion, reference: OtherTable, match: str) -> tuple[P
         Pair(
             column,
             reference.columns[column.name],
-            _comparison(bound, reference, column, match),
-            tuple(_labels(bound, column)),
+            _comparison(question, reference, column, match),
+            tuple(_labels(question, column)),
         )
-        for column in bound.quasi_identifiers
+        for column in question.quasi_identifiers
     )
 
 
-def _labels(bound: ResolvedQuestion, column: BoundColumn) -> Iterator[LabelOfText]:
+def _labels(question: ResolvedQuestion, column: BoundColumn) -> Iterator[LabelOfText]:
     """The labels of a reference's value at each level, where cells are recoded individually.
 
     They are taken from the text of the value, which has the same label as the value.
     """
-    recoded = bound.recoded.get(column.name)
+    recoded = question.recoded.get(column.name)
     if recoded is None:
         return
     levels = replace(recoded, type="VARCHAR")
-    only = bound.shown_at.get(column.name)
+    only = question.shown_at.get(column.name)
     for level in range(1, levels.height + 1) if only is None else [only]:
         if not levels.is_joined(level):
             yield LabelOfText(levels.sql_of_any(level, "kanon_text"), None)
             continue
-        labels = levels.labels_sql(level, portable=not bound.table.embedded)
+        labels = levels.labels_sql(level, portable=not question.table.embedded)
         joined = JoinedLabels("kanon_hierarchy", labels, levels.key("kanon_text"))
         yield LabelOfText("kanon_hierarchy.kanon_label", joined)
 
 
 def _comparison(
-    bound: ResolvedQuestion, reference: OtherTable, column: BoundColumn, match: str
+    question: ResolvedQuestion, reference: OtherTable, column: BoundColumn, match: str
 ) -> Comparison:
     other = reference.columns[column.name]
     column_type, other_type = (family(side.type) or "text" for side in (column, other))
     if column_type != other_type and not {"text", "nothing"} & {column_type, other_type}:
         raise SpecError(
             f'{reference.called}: column "{other.name}" is {other.type}, and '
-            f'"{column.name}" of {bound.table.name} is {column.type}: they can never be equal. '
+            f'"{column.name}" of {question.table.name} is {column.type}: they can never be equal. '
             "Give both the same type."
         )
     if column_type == "text" and match == "containment":
         return "by_pattern"
-    if bound.wildcard:
+    if question.wildcard:
         return "by_wildcard"
     # Casts can merge an integer and a float that differ: 2**53 + 1 becomes 2**53.
     rounds = column.type != other.type and _FLOATS & {column.type, other.type}
@@ -190,7 +190,7 @@ def _comparison(
 
 
 def column_pair(
-    bound: ResolvedQuestion, earlier: OtherTable, column: BoundColumn, other: BoundColumn
+    question: ResolvedQuestion, earlier: OtherTable, column: BoundColumn, other: BoundColumn
 ) -> Pair:
     """Pair an entity or sensitive column with the earlier release's column.
 
@@ -198,11 +198,11 @@ def column_pair(
     person, or another diagnosis, wherever its spelling differs.
     """
     if not can_be_equal(column, other):
-        subject = "nobody" if column == bound.entity else "no value"
+        subject = "nobody" if column == question.entity else "no value"
         raise SpecError(
             f'{earlier.called}: column "{other.name}" is {other.type}, and '
-            f'"{column.name}" of {bound.table.name} is {column.type}, so {subject} could be found '
-            "in both. Give both the same type."
+            f'"{column.name}" of {question.table.name} is {column.type}, so {subject} could be '
+            "found in both. Give both the same type."
         )
     type_family = family(column.type)
     is_same_type = bool(type_family) and column.type == other.type
@@ -214,11 +214,11 @@ def column_pair(
     )
 
 
-def entity_pair(bound: ResolvedQuestion, earlier: OtherTable) -> Pair:
+def entity_pair(question: ResolvedQuestion, earlier: OtherTable) -> Pair:
     """The entities of a release and an earlier release, which link their records."""
-    assert bound.entity is not None
+    assert question.entity is not None
     assert earlier.entity is not None
-    return column_pair(bound, earlier, bound.entity, earlier.entity)
+    return column_pair(question, earlier, question.entity, earlier.entity)
 
 
 def can_be_equal(column: BoundColumn, other: BoundColumn) -> bool:

@@ -58,10 +58,10 @@ def columns_with_roles(spec: TableSpec) -> Iterator[NamedColumn]:
         for name in named:
             if not (takes_wildcard and name == "*"):
                 yield NamedColumn(name, (key, name))
-    for place, model in enumerate(spec.checks):
+    for index, model in enumerate(spec.checks):
         name = sensitive_of(model)
         if name is not None and name not in spec.sensitive:
-            yield NamedColumn(name, ("checks", place))
+            yield NamedColumn(name, ("checks", index))
 
 
 def sensitive_names(spec: TableSpec) -> list[str]:

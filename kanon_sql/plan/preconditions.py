@@ -44,7 +44,7 @@ class PreconditionKind(NamedTuple):
 
     def of(
         self,
-        bound: ResolvedQuestion,
+        question: ResolvedQuestion,
         name: str,
         table: Table,
         column: str,
@@ -54,16 +54,16 @@ class PreconditionKind(NamedTuple):
         """The precondition on a column, as the step `name`; the macro takes `arguments`."""
         parameters |= {"table": table.name, "column": column}
         sql = render(self.macro, **arguments)
-        statement = step(bound, name, self.question.format(**parameters), sql)
+        statement = step(question, name, self.question.format(**parameters), sql)
         return Precondition(statement, partial(self.fault, **parameters))
 
 
 # --- sentences that depend on several counts ------------------------------------------------
 
 
-def may_have_commas(bound: ResolvedQuestion, table: Table) -> bool:
+def may_have_commas(question: ResolvedQuestion, table: Table) -> bool:
     """Whether the table is a text file whose decimal commas would be read with another option."""
-    return table.text and bound.spec.decimal != ","
+    return table.text and question.spec.decimal != ","
 
 
 def _no_label(
@@ -227,54 +227,60 @@ _COMPARABLE = PreconditionKind(
 # --- those of a question --------------------------------------------------------------------
 
 
-def preconditions(bound: ResolvedQuestion) -> Iterator[Precondition]:
+def preconditions(question: ResolvedQuestion) -> Iterator[Precondition]:
     """Every precondition, in execution order."""
-    yield from _castable(bound, "release", "", bound.where, bound.table)
-    for level in bound.levels:
+    yield from _castable(question, "release", "", question.where, question.table)
+    for level in question.levels:
         yield from without_label(
-            bound, level, bound.table, records(bound, [level.raw]), f"labels_{level.raw.name}"
+            question,
+            level,
+            question.table,
+            records(question, [level.raw]),
+            f"labels_{level.raw.name}",
         )
-    yield from _sensitive(bound)
-    if bound.weight:
-        arguments = {"relation": records(bound, [bound.weight]), "weight": bound.weight}
-        yield _SURVEY_WEIGHTS.of(bound, "survey_weights", bound.table, bound.weight.name, arguments)
-    for other in bound.others:
-        yield from _other_table_preconditions(bound, other)
+    yield from _sensitive(question)
+    if question.weight:
+        arguments = {"relation": records(question, [question.weight]), "weight": question.weight}
+        yield _SURVEY_WEIGHTS.of(
+            question, "survey_weights", question.table, question.weight.name, arguments
+        )
+    for other in question.others:
+        yield from _other_table_preconditions(question, other)
 
 
 def _other_table_preconditions(
-    bound: ResolvedQuestion, other: OtherTable
+    question: ResolvedQuestion, other: OtherTable
 ) -> Iterator[Precondition]:
     """Preconditions on another table: labels for its values, an entity or weight for each record,
     and text that can match the table's numbers."""
     table, is_reference = other.table, other.kind is REFERENCE
     name = other.name if is_reference else f"{other.kind.prefix}_{other.name}"
-    yield from _castable(bound, name, f"{other.called}: ", other.where, table)
+    yield from _castable(question, name, f"{other.called}: ", other.where, table)
     for column in other.generalised:
         raw = other_records(other, [column.raw])
-        yield from without_label(bound, column, table, raw, f"labels_{name}_{column.raw.name}")
+        yield from without_label(question, column, table, raw, f"labels_{name}_{column.raw.name}")
     if other.entity:
         relation = other_records(other, None if is_reference else [other.entity])
-        yield entity_known(bound, f"people_of_{name}", table, other.entity, relation)
+        yield entity_known(question, f"people_of_{name}", table, other.entity, relation)
     if other.weight:
         arguments = {"relation": other_records(other), "weight": other.weight}
-        yield _WEIGHTS.of(bound, f"weights_of_{name}", table, other.weight.name, arguments)
-    for pair in pairs(bound, other, "containment") if is_reference else ():
+        yield _WEIGHTS.of(question, f"weights_of_{name}", table, other.weight.name, arguments)
+    for pair in pairs(question, other, "containment") if is_reference else ():
         # Labels need not be numbers.
         if not pair.labels:
-            yield from _comparable(bound, other, pair)
+            yield from _comparable(question, other, pair)
 
 
 def entity_known(
-    bound: ResolvedQuestion, name: str, table: Table, entity: BoundColumn, relation: str
+    question: ResolvedQuestion, name: str, table: Table, entity: BoundColumn, relation: str
 ) -> Precondition:
     """Every record must have an entity."""
     arguments = {"relation": relation, "entity": entity}
-    return WITH_ENTITY.of(bound, name, table, entity.name, arguments)
+    return WITH_ENTITY.of(question, name, table, entity.name, arguments)
 
 
 def without_label(
-    bound: ResolvedQuestion, column: AtLevel, table: Table, relation: str, name: str
+    question: ResolvedQuestion, column: AtLevel, table: Table, relation: str, name: str
 ) -> Iterator[Precondition]:
     """Every value must have a label at the requested level."""
     if column.levels.needs is None:
@@ -284,15 +290,15 @@ def without_label(
         "column": column.raw,
         "label": column.checked_label,
         "joined": column.joined,
-        "shown": bound.facts.show_values,
+        "shown": question.facts.show_values,
     }
     parameters = {"levels": column.levels, "level": column.levels.label(column.level)}
-    parameters |= {"commas": may_have_commas(bound, table)}
-    yield LABELLED.of(bound, name, table, column.raw.name, arguments, **parameters)
+    parameters |= {"commas": may_have_commas(question, table)}
+    yield LABELLED.of(question, name, table, column.raw.name, arguments, **parameters)
 
 
 def _castable(
-    bound: ResolvedQuestion, role: str, place: str, where: Condition | None, table: Table
+    question: ResolvedQuestion, role: str, place: str, where: Condition | None, table: Table
 ) -> Iterator[Precondition]:
     for cast in where.casts if where else ():
         parameters = {
@@ -302,27 +308,27 @@ def _castable(
         }
         arguments = {"relation": table.sql, "column": cast.column, "type": cast.type}
         name = f"castable_{role}_{cast.column}"
-        yield _CASTABLE.of(bound, name, table, cast.column, arguments, **parameters)
+        yield _CASTABLE.of(question, name, table, cast.column, arguments, **parameters)
 
 
-def _sensitive(bound: ResolvedQuestion) -> Iterator[Precondition]:
+def _sensitive(question: ResolvedQuestion) -> Iterator[Precondition]:
     """What sensitive checks require of the values: numbers, a listed order or a place in a tree."""
-    for check, label in labelled(check for check in bound.checks if check.model.reads_values):
+    for check, label in labelled(check for check in question.checks if check.model.reads_values):
         model, column, paths = check.model, check.column, check.paths
         assert column is not None
-        on_column = {"relation": records(bound, [column]), "column": column}
+        on_column = {"relation": records(question, [column]), "column": column}
         listed = list(model.parameters.get("order", ())) or [path[0] for path in paths]
         if listed:
             arguments = {
                 **on_column,
                 "values": [[value_as_text(value)] for value in listed],
                 # NULL has a place in an order.
-                "unknown": bound.unknown or not paths,
+                "unknown": question.unknown or not paths,
             }
             yield _LISTED.of(
-                bound,
+                question,
                 f"listed_in_{label}",
-                bound.table,
+                question.table,
                 column.name,
                 arguments,
                 model=model,
@@ -330,15 +336,15 @@ def _sensitive(bound: ResolvedQuestion) -> Iterator[Precondition]:
             )
         elif column.is_text:
             name = f"orderable_in_{label}"
-            yield _ORDERABLE.of(bound, name, bound.table, column.name, on_column, model=model)
+            yield _ORDERABLE.of(question, name, question.table, column.name, on_column, model=model)
 
 
 def _comparable(
-    bound: ResolvedQuestion, reference: OtherTable, pair: Pair
+    question: ResolvedQuestion, reference: OtherTable, pair: Pair
 ) -> Iterator[Precondition]:
     """Text compared with numbers must be spelled as these are."""
     sides = (
-        (pair.column, bound.table, records(bound, [pair.column])),
+        (pair.column, question.table, records(question, [pair.column])),
         (pair.reference, reference.table, other_records(reference)),
     )
     if {family(column.type) for column, _, _ in sides} != {"text", "number"}:
@@ -346,7 +352,7 @@ def _comparable(
     column, table, relation = next(side for side in sides if side[0].is_text)
     number, numbers, _ = next(side for side in sides if not side[0].is_text)
     yield _COMPARABLE.of(
-        bound,
+        question,
         f"comparable_{reference.name}_{pair.column.name}",
         table,
         column.name,

@@ -125,8 +125,8 @@ def top_of(dimension: Dimension) -> list[str]:
 def named_cell(names: Sequence[str], row: Row, **figures: Any) -> dict[str, Any]:
     """A published cell with its labels; `totals` tells a total from the value NULL."""
     return {
-        **{name: row[f"kanon_d{place}"] for place, name in enumerate(names, start=1)},
-        "totals": [name for place, name in enumerate(names, 1) if row[f"kanon_t{place}"]],
+        **{name: row[f"kanon_d{number}"] for number, name in enumerate(names, start=1)},
+        "totals": [name for number, name in enumerate(names, 1) if row[f"kanon_t{number}"]],
         **figures,
     }
 
@@ -158,19 +158,19 @@ class PublishedCells(CellStatements):
         size = Decimal(facts["kanon_size"] or 0) + highest
         if size * 10**decimals > MOST_DIGITS:
             raise InputError(
-                f"{self.question.bound.table.name}: the figures of {self.value.name} have "
+                f"{self.question.resolved.table.name}: the figures of {self.value.name} have "
                 f"{size.adjusted() + 1} digits when added, and {decimals} decimals; up to "
                 f"{len(str(MOST_DIGITS)) - 1} together are added exactly. Publish them rounded, or "
                 "in a larger unit."
             )
         # Where there are no decimals, they would be so many of their smallest unit.
-        is_exact = not decimals or self.question.bound.table.dialect != "sqlite"
+        is_exact = not decimals or self.question.resolved.table.dialect != "sqlite"
         exact = exactness(self.question, {**facts, "kanon_decimals": decimals})
         return replace(self, exact=exact if is_exact else FLOATING, decimals=decimals)
 
     @property
     def relation(self) -> str:
-        return records(self.question.bound, list(self.columns))
+        return records(self.question.resolved, list(self.columns))
 
     @property
     def columns(self) -> Iterator[BoundColumn]:
@@ -250,10 +250,10 @@ class PublishedCells(CellStatements):
 
     def groupings(self) -> Statement:
         keys = []
-        for place, published in enumerate(self.dimensions, start=1):
+        for number, published in enumerate(self.dimensions, start=1):
             keys += [
-                f"kanon_t{place}",
-                *([f"kanon_l{place}"] if published.level is not None else []),
+                f"kanon_t{number}",
+                *([f"kanon_l{number}"] if published.level is not None else []),
             ]
         sql = render("published_groupings", sets=self.sets(), keys=keys)
         return self._step("groupings", "Which margins of {} are published?", sql)
@@ -267,13 +267,13 @@ class PublishedCells(CellStatements):
         missing = {False: 0, True: 0}
         for grouping in groupings:
             combinations, is_margin = 1, False
-            for place, dimension in enumerate(self.dimensions, start=1):
-                if grouping[f"kanon_t{place}"]:
+            for number, dimension in enumerate(self.dimensions, start=1):
+                if grouping[f"kanon_t{number}"]:
                     is_margin = True
                     continue
-                level = int(grouping[f"kanon_l{place}"]) if dimension.level is not None else 0
+                level = int(grouping[f"kanon_l{number}"]) if dimension.level is not None else 0
                 is_margin = is_margin or level > 0
-                combinations *= int(row[f"kanon_nodes_{node_name(place, level)}"])
+                combinations *= int(row[f"kanon_nodes_{node_name(number, level)}"])
             missing[is_margin] += combinations - int(grouping["kanon_cells"])
         return missing
 
@@ -320,20 +320,20 @@ class PublishedCells(CellStatements):
     def _margin(self) -> str:
         """Predicate: a cell is a total, or a subtotal, over some dimension."""
         predicates = []
-        for place, dimension in enumerate(self.dimensions, start=1):
-            predicates.append(f"kanon_t{place} = 1")
+        for number, dimension in enumerate(self.dimensions, start=1):
+            predicates.append(f"kanon_t{number} = 1")
             if dimension.level is not None:
-                predicates.append(f"kanon_l{place} > 0")
+                predicates.append(f"kanon_l{number} > 0")
         return " or ".join(predicates)
 
     def _nodes(self) -> Iterator[dict[str, Any]]:
-        for place, item in enumerate(self.dimensions, start=1):
+        for number, item in enumerate(self.dimensions, start=1):
             for level in range(len(item.dimension.levels) if item.level is not None else 1):
-                of_level = f" and kanon_l{place} = {level}" if item.level is not None else ""
+                of_level = f" and kanon_l{number} = {level}" if item.level is not None else ""
                 yield {
-                    "name": node_name(place, level),
-                    "place": place,
-                    "predicate": f"kanon_t{place} = 0{of_level}",
+                    "name": node_name(number, level),
+                    "place": number,
+                    "predicate": f"kanon_t{number} = 0{of_level}",
                 }
 
     def _violating(self, violated: Sequence[str]) -> str:
@@ -351,11 +351,11 @@ class PublishedCells(CellStatements):
                 name: str(int(value)) for name, value in grouping.items() if name != "kanon_cells"
             }
             nodes = []
-            for place in self.places:
-                names = (f"kanon_t{place}", f"kanon_l{place}")
+            for index in self.places:
+                names = (f"kanon_t{index}", f"kanon_l{index}")
                 place_keys = {name: keys[name] for name in names if name in keys}
-                if place_keys[f"kanon_t{place}"] == "0":
-                    nodes.append({"names": [f"kanon_d{place}"], "predicate": _equal(place_keys)})
+                if place_keys[f"kanon_t{index}"] == "0":
+                    nodes.append({"names": [f"kanon_d{index}"], "predicate": _equal(place_keys)})
             totals = {f"kanon_d{p}": "null" for p in self.places if keys[f"kanon_t{p}"] == "1"}
             return {"own": _equal(keys), "fixed": keys | totals, "nodes": nodes}
 
@@ -374,8 +374,8 @@ class PublishedCells(CellStatements):
     ) -> str | None:
         families = [
             family
-            for place, dimension in enumerate(self.dimensions, start=1)
-            if (family := self._family(place, dimension, row)) is not None
+            for number, dimension in enumerate(self.dimensions, start=1)
+            if (family := self._family(number, dimension, row)) is not None
         ]
         if not families:
             return None
@@ -388,22 +388,22 @@ class PublishedCells(CellStatements):
             first=first,
         )
 
-    def _family(self, place: int, published: PublishedDimension, row: Row) -> dict[str, Any] | None:
+    def _family(self, index: int, published: PublishedDimension, row: Row) -> dict[str, Any] | None:
         """The groups along one dimension; None where it has a single node."""
         nodes = nodes_of(published.dimension)
         top = len(published.dimension.levels) - 1 if published.level is not None else 0
-        below_total = int(row[f"kanon_nodes_{node_name(place, top)}"])
+        below_total = int(row[f"kanon_nodes_{node_name(index, top)}"])
         if below_total <= 1 and not nodes:
             return None
         keys = []
         for other, dimension in enumerate(self.dimensions, start=1):
-            if other != place:
+            if other != index:
                 keys += [f"kanon_d{other}", f"kanon_t{other}"]
                 keys += [f"kanon_l{other}"] if dimension.level is not None else []
         child_counts: dict[str | None, int] = {}
         for _, label in nodes.values():
             child_counts[label] = child_counts.get(label, 0) + 1
-        parent = f"kanon_p{place}"
+        parent = f"kanon_p{index}"
         keys += [parent] if nodes else []
         only_children = _listed(
             [label for label, count in child_counts.items() if label is not None and count == 1]
@@ -424,19 +424,19 @@ class PublishedCells(CellStatements):
                     ["case", *whens, f"    else {child_counts.get(None, 0)}", "end"]
                 )
         return {
-            "dimension": place,
-            "keyed_by": keys or ["kanon_t" + str(place)],
+            "dimension": index,
+            "keyed_by": keys or ["kanon_t" + str(index)],
             "alone": " or ".join(f"coalesce({predicate}, false)" for predicate in excluded) or None,
             "parent": parent if nodes else None,
             "children": children,
-            "several": render("has_several_values", place=place, parent=parent) if nodes else None,
+            "several": render("has_several_values", place=index, parent=parent) if nodes else None,
         }
 
     def _differences(
         self, other: Self, shared: Sequence[str], n: int | None, first: int | None
     ) -> str:
         def side(cells: Self, places: Sequence[int], set: str) -> dict[str, Any]:
-            totals = [place for place in cells.places if place not in places]
+            totals = [index for index in cells.places if index not in places]
             return {"sets": cells.sets(set), "places": places, "totals": totals}
 
         own_places = [self.names.index(name) + 1 for name in shared]
@@ -483,7 +483,7 @@ def statements_on(question: CellQuestion) -> CellStatements:
 def published_cells(question: CellQuestion) -> PublishedCells:
     """Resolve how a published table is read, its counts as whole numbers, other figures as floats.
     Raises `SpecError`."""
-    spec, table = question.spec, question.bound.table
+    spec, table = question.spec, question.resolved.table
     assert question.value is not None
     count = None
     if spec.count is not None:

@@ -180,7 +180,7 @@ class AtLevel:
     raw: BoundColumn
     levels: ColumnLevels
     level: int
-    place: int = 1
+    index: int = 1
     """Numbers its table of labels within a statement."""
     portable: bool = False
     """Whether its table of labels must be readable by other databases than DuckDB."""
@@ -192,7 +192,7 @@ class AtLevel:
             return None
         key = self.levels.key(f"kanon_raw.{identifier(self.raw.name)}")
         return JoinedLabels(
-            f"kanon_hierarchy_{self.place}",
+            f"kanon_hierarchy_{self.index}",
             self.levels.labels_sql(self.level, portable=self.portable),
             key,
         )
@@ -203,7 +203,7 @@ class AtLevel:
         value = identifier(self.raw.name)
         start = self.levels.start_sql(self.level, value)
         label = self.levels.sql(self.level, value)
-        return StartedInterval(f"kanon_start_{self.place}", start, label) if start else None
+        return StartedInterval(f"kanon_start_{self.index}", start, label) if start else None
 
     @cached_property
     def label(self) -> str:

@@ -60,8 +60,8 @@ def bound_checks(
     earlier = {other.name: other for other in others if other.kind is EARLIER}
     requested = []
     with Faults() as faults:
-        for place, model in enumerate(spec.checks):
-            with faults.collected(), located("checks", place):
+        for index, model in enumerate(spec.checks):
+            with faults.collected(), located("checks", index):
                 requested.append(
                     _composed(model, table, sensitive, earlier)
                     if isinstance(model, ComposedModel)
@@ -414,14 +414,14 @@ def _levels_for(
 
 
 def _at_levels(roles: Roles, facts: DataFacts) -> Iterator[AtLevel]:
-    for place, column in enumerate(roles.generalisable, start=1):
+    for number, column in enumerate(roles.generalisable, start=1):
         level = roles.levels.get(column.name)
         if level:
             longest = facts.longest.get(column.name)
             levels = _levels_for(roles, column, column, facts, longest)
             with located("quasi_identifiers", column.name):
                 _refuse_beyond_top("", column.name, levels, level)
-            yield AtLevel(column, levels, level, place, portable=not roles.table.embedded)
+            yield AtLevel(column, levels, level, number, portable=not roles.table.embedded)
 
 
 def _refuse_beyond_top(prefix: str, name: str, levels: ColumnLevels, level: int) -> None:
@@ -435,11 +435,11 @@ def _other_levels(other: OtherTable, roles: Roles, facts: DataFacts) -> Iterator
     """Another table's columns, generalised by the table's hierarchies."""
     longest = facts.longest_in_other.get(other.key, {})
     # Numbered after the release's tables of labels, which the same statement may join.
-    for place, column in enumerate(roles.quasi_identifiers, start=1 + len(roles.generalisable)):
+    for index, column in enumerate(roles.quasi_identifiers, start=1 + len(roles.generalisable)):
         level = other.levels.get(column.name)
         if level:
             other_column = other.columns[column.name]
             with located(other.kind.key, other.name, "levels"):
                 levels = _levels_for(roles, column, other_column, facts, longest.get(column.name))
                 _refuse_beyond_top(f"{other.called}: ", column.name, levels, level)
-            yield AtLevel(other_column, levels, level, place, portable=not other.table.embedded)
+            yield AtLevel(other_column, levels, level, index, portable=not other.table.embedded)

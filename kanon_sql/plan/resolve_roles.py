@@ -184,12 +184,12 @@ def resolve(
             "events can't be '*', every column: name the columns that make an event.",
         )
     events = tuple(
-        _with_safe_alias(column_named(name, table, ("events", name)), "event", place)
-        for place, name in enumerate(spec.events, start=1)
+        _with_safe_alias(column_named(name, table, ("events", name)), "event", number)
+        for number, name in enumerate(spec.events, start=1)
     )
     sensitive = tuple(
-        column_named(name, table, ("sensitive", name), alias=f"kanon_sensitive_{place}")
-        for place, name in enumerate(_sensitive_names(spec, table), start=1)
+        column_named(name, table, ("sensitive", name), alias=f"kanon_sensitive_{number}")
+        for number, name in enumerate(_sensitive_names(spec, table), start=1)
     )
     if spec.with_other_sensitive and len(sensitive) < 2:
         raise SpecError(
@@ -279,16 +279,16 @@ def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColum
             f"no quasi-identifiers of {table.name} are named: which columns may someone know of "
             "a person?"
         )
-    for place, name in enumerate(names, start=1):
+    for number, name in enumerate(names, start=1):
         column = column_named(name, table, ("quasi_identifiers", name))
-        yield _with_safe_alias(column, "quasi_identifier", place)
+        yield _with_safe_alias(column, "quasi_identifier", number)
 
 
-def _with_safe_alias(column: BoundColumn, role: str, place: int) -> BoundColumn:
+def _with_safe_alias(column: BoundColumn, role: str, index: int) -> BoundColumn:
     """The column under its name, or a generated one if it has the prefix of generated names, or a
     blank before it that an alias loses on MySQL."""
     collides = column.name.casefold().startswith("kanon_") or BLANK_FIRST.match(column.name)
-    return replace(column, alias=f"kanon_{role}_{place}" if collides else column.alias)
+    return replace(column, alias=f"kanon_{role}_{index}" if collides else column.alias)
 
 
 def masked_columns(roles: Roles) -> list[BoundColumn]:

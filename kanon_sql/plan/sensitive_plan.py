@@ -28,11 +28,11 @@ from kanon_sql.sql.quoting import value_as_text
 from kanon_sql.sql.statement import Statement
 
 
-def required_size(bound: ResolvedQuestion) -> int | None:
+def required_size(question: ResolvedQuestion) -> int | None:
     """The largest k among gating k-anonymity checks; None without one."""
     sizes = (
         check.model.k
-        for check in bound.checks
+        for check in question.checks
         if check.gates and isinstance(check.model, KAnonymity) and check.model.k is not None
     )
     return max(sizes, default=None)
@@ -76,9 +76,9 @@ def name_at_levels(name: str, levels: Iterable[AtLevel]) -> str:
     return f"{name} ({', '.join(labels)})" if labels else name
 
 
-def audited(bound: ResolvedQuestion) -> str:
+def audited(question: ResolvedQuestion) -> str:
     """The audited table's name with its generalisation levels."""
-    return name_at_levels(bound.table.name, bound.levels)
+    return name_at_levels(question.table.name, question.levels)
 
 
 class SensitiveStep(NamedTuple):
@@ -121,58 +121,60 @@ class NamedValuesStep(NamedTuple):
     step: Statement
 
 
-def sensitive_steps(bound: ResolvedQuestion) -> Iterator[SensitiveStep]:
+def sensitive_steps(question: ResolvedQuestion) -> Iterator[SensitiveStep]:
     """One step per sensitive attribute and attacker; the first also counts class sizes."""
-    for place, sensitive in enumerate(bound.sensitive):
+    for index, sensitive in enumerate(question.sensitive):
         checks = [
             check
-            for check in bound.checks
+            for check in question.checks
             if isinstance(check.model, SensitiveModel)
             and check.model.sensitive == sensitive.name
             and not check.model.has_own_distance
         ]
         alone = [check for check in checks if not check.model.knows_others]
         joined = [check for check in checks if check.model.knows_others]
-        name = "classes" if place == 0 else f"classes_{sensitive.name}"
-        yield _classes_of(bound, sensitive, name, alone)
+        name = "classes" if index == 0 else f"classes_{sensitive.name}"
+        yield _classes_of(question, sensitive, name, alone)
         if joined:
             name = f"classes_{sensitive.name}_with_others"
-            yield _classes_of(bound, sensitive, name, joined, other_sensitive(bound, joined[0]))
+            yield _classes_of(
+                question, sensitive, name, joined, other_sensitive(question, joined[0])
+            )
 
 
 def _classes_of(
-    bound: ResolvedQuestion,
+    question: ResolvedQuestion,
     sensitive: BoundColumn,
     name: str,
     requested: Sequence[BoundCheck],
     others: Sequence[BoundColumn] = (),
 ) -> SensitiveStep:
-    columns = [*bound.quasi_identifiers, *others]
+    columns = [*question.quasi_identifiers, *others]
     checks = labelled(requested)
-    size = required_size(bound) if name == "classes" else None
+    size = required_size(question) if name == "classes" else None
     arguments: dict[str, Any] = {
-        "relation": records(bound, with_entity(bound, [*columns, sensitive])),
-        "columns": [*bound.keys, *others],
+        "relation": records(question, with_entity(question, [*columns, sensitive])),
+        "columns": [*question.keys, *others],
         "sensitive": sensitive,
-        "entity": bound.entity,
-        "unknown": bound.unknown,
+        "entity": question.entity,
+        "unknown": question.unknown,
     }
-    of_checks = class_arguments(bound, sensitive, checks)
-    of_every_class = columns_of_every_class(bound, sensitive)
+    of_checks = class_arguments(question, sensitive, checks)
+    of_every_class = columns_of_every_class(question, sensitive)
     columns_of_class = list(dict.fromkeys([*of_every_class, *of_checks["class_columns"]]))
     classes = step(
-        bound,
+        question,
         name,
-        f"How many classes of {audited(bound)} by {name_list(columns)} have each size, in "
-        f"{counted(bound)}, and what do they share of {sensitive.name}?",
+        f"How many classes of {audited(question)} by {name_list(columns)} have each size, in "
+        f"{counted(question)}, and what do they share of {sensitive.name}?",
         render(
             "sensitive_values",
             **arguments,
             **of_checks | {"class_columns": columns_of_class},
             k=size,
             measures=[
-                *measures_of_every_class(bound),
-                *sensitive_measures(bound, sensitive, checks),
+                *measures_of_every_class(question),
+                *sensitive_measures(question, sensitive, checks),
             ],
         ),
         KAnonymity,
@@ -184,17 +186,17 @@ def _classes_of(
         for labelled_check in checks
         if labelled_check.check.gates or labelled_check.check.model.counts_violations
     ]
-    violated = list(class_violations(bound, sensitive, counted_in_people))
+    violated = list(class_violations(question, sensitive, counted_in_people))
     people = (
         step(
-            bound,
+            question,
             f"people_of_{name}",
-            f"How many people in {audited(bound)} are in a combination of {name_list(columns)} "
+            f"How many people in {audited(question)} are in a combination of {name_list(columns)} "
             f"that fails a check on {sensitive.name} or has a single value of it?",
             render(
                 "sensitive_values",
                 **arguments,
-                **class_arguments(bound, sensitive, counted_in_people),
+                **class_arguments(question, sensitive, counted_in_people),
                 flags=violated,
             ),
             *({type(check.model): None for check, _ in counted_in_people}),
@@ -202,26 +204,26 @@ def _classes_of(
             "are homogeneous",
             pass_conditions=people_conditions(checks),
         )
-        if bound.entity and violated
+        if question.entity and violated
         else None
     )
     return SensitiveStep(sensitive, classes, checks, bool(others), people)
 
 
-def other_sensitive(bound: ResolvedQuestion, check: BoundCheck) -> list[BoundColumn]:
+def other_sensitive(question: ResolvedQuestion, check: BoundCheck) -> list[BoundColumn]:
     """The other sensitive attributes, if the check assumes an attacker who knows them."""
     checked_column = check.column.name if check.column else None
     return [
         column
-        for column in bound.sensitive
+        for column in question.sensitive
         if check.model.knows_others and column.name != checked_column
     ]
 
 
-def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
+def distance_steps(question: ResolvedQuestion) -> Iterator[DistanceStep]:
     checks = [
         check
-        for check in bound.checks
+        for check in question.checks
         if isinstance(check.model, TCloseness) and check.model.has_own_distance
     ]
     for labelled_check in labelled(checks):
@@ -229,35 +231,35 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
         model, sensitive = check.model, check.column
         assert isinstance(model, TCloseness)
         assert sensitive is not None
-        columns = [*bound.quasi_identifiers, *other_sensitive(bound, check)]
+        columns = [*question.quasi_identifiers, *other_sensitive(question, check)]
         arguments: dict[str, Any] = of_distance(check) | {
-            "relation": records(bound, with_entity(bound, [*columns, sensitive])),
+            "relation": records(question, with_entity(question, [*columns, sensitive])),
             "columns": columns,
             "sensitive": sensitive,
-            "entity": bound.entity,
-            "unknown": bound.unknown,
-            "class_measures": list(class_measures(bound, sensitive, [labelled_check])),
+            "entity": question.entity,
+            "unknown": question.unknown,
+            "class_measures": list(class_measures(question, sensitive, [labelled_check])),
         }
         name = f"{label}_{model.distance}_{sensitive.name}"
         classes = step(
-            bound,
+            question,
             name,
             f"How far is {sensitive.name} in each combination of {name_list(columns)} of "
-            f"{audited(bound)} from how it is spread in the table, at most?",
+            f"{audited(question)} from how it is spread in the table, at most?",
             render(
                 f"{model.distance}_distance",
                 **arguments,
-                measures=list(sensitive_measures(bound, sensitive, [labelled_check])),
+                measures=list(sensitive_measures(question, sensitive, [labelled_check])),
             ),
             TCloseness,
             pass_conditions=class_conditions([labelled_check]),
         )
-        violated = list(class_violations(bound, sensitive, [labelled_check]))
+        violated = list(class_violations(question, sensitive, [labelled_check]))
         people = (
             step(
-                bound,
+                question,
                 f"people_of_{name}",
-                f"How many people in {bound.table.name} are in a combination of "
+                f"How many people in {question.table.name} are in a combination of "
                 f"{name_list(columns)} that is too far from the table in {sensitive.name}?",
                 render(
                     f"{model.distance}_distance",
@@ -268,7 +270,7 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
                 only="where any of these classes fails",
                 pass_conditions=people_conditions([labelled_check]),
             )
-            if bound.entity and violated
+            if question.entity and violated
             else None
         )
         yield DistanceStep(labelled_check, classes, people)
@@ -286,39 +288,39 @@ def order_of_values(check: BoundCheck) -> list[list[object]] | None:
     order = check.model.parameters.get("order")
     if order is None:
         return None
-    return [[value_as_text(value), place] for place, value in enumerate(order, start=1)]
+    return [[value_as_text(value), number] for number, value in enumerate(order, start=1)]
 
 
-def spelling_look(bound: ResolvedQuestion, sensitive: BoundColumn) -> SpellingLook:
-    columns = list(bound.quasi_identifiers)
+def spelling_look(question: ResolvedQuestion, sensitive: BoundColumn) -> SpellingLook:
+    columns = list(question.quasi_identifiers)
     at_all = step(
-        bound,
+        question,
         f"values_{sensitive.name}",
-        f"How many values has {sensitive.name} in the whole of {bound.table.name}?",
-        render("values_at_all", relation=records(bound, [sensitive]), column=sensitive),
+        f"How many values has {sensitive.name} in the whole of {question.table.name}?",
+        render("values_at_all", relation=records(question, [sensitive]), column=sensitive),
         only="where every class has a single value",
     )
     if not sensitive.is_text:
         return SpellingLook(sensitive, at_all)
     spellings = step(
-        bound,
+        question,
         f"spellings_{sensitive.name}",
         f"Do any values of {sensitive.name} differ only by case, outer spaces or the spelling of "
         "a number?",
-        render("spellings", relation=records(bound, [sensitive]), column=sensitive),
+        render("spellings", relation=records(question, [sensitive]), column=sensitive),
     )
     return SpellingLook(
         sensitive,
         at_all,
         spellings=spellings,
         by_spelling=step(
-            bound,
+            question,
             f"diverse_by_spelling_{sensitive.name}",
-            f"How many classes of {bound.table.name} look diverse in {sensitive.name} only "
+            f"How many classes of {question.table.name} look diverse in {sensitive.name} only "
             "thanks to spelling?",
             render(
                 "diverse_by_spelling",
-                relation=records(bound, [*columns, sensitive]),
+                relation=records(question, [*columns, sensitive]),
                 columns=columns,
                 sensitive=replace(sensitive, hashed=False),
             ),
@@ -327,9 +329,9 @@ def spelling_look(bound: ResolvedQuestion, sensitive: BoundColumn) -> SpellingLo
     )
 
 
-def named_values_steps(bound: ResolvedQuestion) -> Iterator[NamedValuesStep]:
+def named_values_steps(question: ResolvedQuestion) -> Iterator[NamedValuesStep]:
     """Steps that detect misspelled values, which would never match and so pass their check."""
-    checks = [check for check in bound.checks if check.model.named_values]
+    checks = [check for check in question.checks if check.model.named_values]
     for check, label in labelled(checks):
         model, sensitive = check.model, check.column
         assert sensitive is not None
@@ -337,12 +339,12 @@ def named_values_steps(bound: ResolvedQuestion) -> Iterator[NamedValuesStep]:
             check,
             len(model.named_values),
             step(
-                bound,
+                question,
                 f"named_in_{label}",
                 f"How many of the values that {model.name()} names occur in {sensitive.name}?",
                 render(
                     "named_values_that_occur",
-                    relation=records(bound, [sensitive]),
+                    relation=records(question, [sensitive]),
                     column=sensitive,
                     values=list(model.named_values),
                 ),

@@ -27,51 +27,51 @@ class Precondition(NamedTuple):
 
 
 def step(
-    bound: ResolvedQuestion,
+    question: ResolvedQuestion,
     name: str,
-    question: str,
+    words: str,
     sql: str,
     *models: type[Cited],
     only: str = "",
     pass_conditions: Iterable[str] = (),
 ) -> Statement:
     """A step restricted to the declared tables."""
-    tables = frozenset(table.sql for table in bound.tables)
+    tables = frozenset(table.sql for table in question.tables)
     return Statement(
         name,
-        question,
-        with_files_as_ctes(sql, bound),
+        words,
+        with_files_as_ctes(sql, question),
         models,
         only,
         tables,
         tuple(pass_conditions),
-        tuple(_filters(bound, sql)),
+        tuple(_filters(question, sql)),
     )
 
 
-def _filters(bound: ResolvedQuestion, sql: str) -> Iterator[str]:
+def _filters(question: ResolvedQuestion, sql: str) -> Iterator[str]:
     """The record filter of each table that the step reads, if it has one."""
-    spec = bound.spec
+    spec = question.spec
     filters = [
-        (bound.table, spec.where),
-        *((other.table, other.spec.where) for other in bound.others),
+        (question.table, spec.where),
+        *((other.table, other.spec.where) for other in question.others),
     ]
     for table, where in filters:
         if where and table.sql in sql:
             yield f"{table.name}: {where}"
-    if spec.first and bound.table.sql in sql:
-        yield f"{bound.table.name}: the first {spec.first:,} of these"
+    if spec.first and question.table.sql in sql:
+        yield f"{question.table.name}: the first {spec.first:,} of these"
 
 
-def with_files_as_ctes(sql: str, bound: ResolvedQuestion) -> str:
+def with_files_as_ctes(sql: str, question: ResolvedQuestion) -> str:
     """The statement with each text file moved into a CTE that holds its reader options.
 
     A CTE is unordered, so with `first` the file is read in place.
     """
-    if bound.spec.first or {table.sql.casefold() for table in bound.tables} & set(_CTE_NAMES):
+    if question.spec.first or {table.sql.casefold() for table in question.tables} & set(_CTE_NAMES):
         return sql
     table_by_name: dict[str, Table] = {}
-    for table in dict.fromkeys(bound.tables):
+    for table in dict.fromkeys(question.tables):
         if table.in_lines and table.sql in sql and len(table_by_name) < len(_CTE_NAMES):
             name = _CTE_NAMES[len(table_by_name)]
             sql, table_by_name[name] = sql.replace(table.sql, name), table
@@ -93,14 +93,14 @@ def _columns_read(table: Table, sql: str) -> list[str]:
     return named or [table.column_names[0]]
 
 
-def records(bound: ResolvedQuestion, columns: list[BoundColumn]) -> str:
+def records(question: ResolvedQuestion, columns: list[BoundColumn]) -> str:
     """The relation after FROM, restricted to these columns."""
     return render(
         "records",
-        relation=bound.table.sql,
+        relation=question.table.sql,
         columns=as_read(columns),
-        where=bound.where.sql if bound.where else None,
-        first=bound.spec.first,
+        where=question.where.sql if question.where else None,
+        first=question.spec.first,
         generalised=any(column.generalised for column in columns),
     )
 
@@ -119,12 +119,12 @@ def other_records(other: OtherTable, columns: Sequence[BoundColumn] | None = Non
     )
 
 
-def with_entity(bound: ResolvedQuestion, columns: list[BoundColumn]) -> list[BoundColumn]:
-    return [*columns, bound.entity] if bound.entity else columns
+def with_entity(question: ResolvedQuestion, columns: list[BoundColumn]) -> list[BoundColumn]:
+    return [*columns, question.entity] if question.entity else columns
 
 
-def counted(bound: ResolvedQuestion) -> str:
-    return "people" if bound.entity else "records"
+def counted(question: ResolvedQuestion) -> str:
+    return "people" if question.entity else "records"
 
 
 def name_list(columns: Sequence[BoundColumn]) -> str:

@@ -35,9 +35,11 @@ def is_judged_by_class(check: BoundCheck) -> bool:
     return check.model.judged_by_class and check.model.answered_by in ("sizes", "values")
 
 
-def sensitive_requirements(bound: ResolvedQuestion) -> list[BoundCheck]:
+def sensitive_requirements(question: ResolvedQuestion) -> list[BoundCheck]:
     """The gating checks on sensitive values; all of them are judged by class."""
-    return [check for check in bound.checks if check.gates and check.model.answered_by == "values"]
+    return [
+        check for check in question.checks if check.gates and check.model.answered_by == "values"
+    ]
 
 
 def compares_with_table(check: BoundCheck) -> bool:
@@ -45,27 +47,29 @@ def compares_with_table(check: BoundCheck) -> bool:
     return "shares" in check.model.needs
 
 
-def reference_requirements(bound: ResolvedQuestion) -> list[BoundCheck]:
+def reference_requirements(question: ResolvedQuestion) -> list[BoundCheck]:
     """The gating checks judged by a class's count in a reference.
 
     The reference must be readable at any level of the table, so it can't have levels of its own.
     """
     return [
-        check for check in bound.checks if check.gates and _is_judged_by_reference(bound, check)
+        check
+        for check in question.checks
+        if check.gates and _is_judged_by_reference(question, check)
     ]
 
 
-def _is_judged_by_reference(bound: ResolvedQuestion, check: BoundCheck) -> bool:
+def _is_judged_by_reference(question: ResolvedQuestion, check: BoundCheck) -> bool:
     model = check.model
     if not isinstance(model, ReferenceModel) or model.reference is None:
         return False
-    return model.judged_by_class and not reference_of(bound, check).levels
+    return model.judged_by_class and not reference_of(question, check).levels
 
 
-def required_crowds(bound: ResolvedQuestion) -> dict[str, int]:
+def required_crowds(question: ResolvedQuestion) -> dict[str, int]:
     """By earlier release: minimum number of people who share their classes in both releases."""
     least: dict[str, int] = {}
-    for check in bound.checks:
+    for check in question.checks:
         if check.gates and is_about_crowds(check):
             model = check.model
             assert isinstance(model, ComposedKAnonymity)
@@ -103,7 +107,7 @@ def least_presence(check: BoundCheck) -> str | None:
     return render("delta_presence_violated", population="kanon_population", min=model.min)
 
 
-def is_monotone(bound: ResolvedQuestion) -> bool:
+def is_monotone(question: ResolvedQuestion) -> bool:
     """Whether merging classes never increases the records in violating classes (monotone).
 
     That is, a passing class merged with any other class, passing or not, passes every check. It
@@ -111,18 +115,18 @@ def is_monotone(bound: ResolvedQuestion) -> bool:
     Machanavajjhala et al. 2007, section 4), not for distributions. Composed k-anonymity breaks it:
     the crowd that two releases share may be small within an otherwise passing class.
     """
-    return not required_crowds(bound) and _is_monotone_within_table(bound)
+    return not required_crowds(question) and _is_monotone_within_table(question)
 
 
-def _is_monotone_within_table(bound: ResolvedQuestion) -> bool:
+def _is_monotone_within_table(question: ResolvedQuestion) -> bool:
     """`is_monotone` without the checks on earlier releases."""
     return all(
-        check.model.only_grows and not other_sensitive(bound, check)
-        for check in [*sensitive_requirements(bound), *reference_requirements(bound)]
+        check.model.only_grows and not other_sensitive(question, check)
+        for check in [*sensitive_requirements(question), *reference_requirements(question)]
     )
 
 
-def closed_under_merging(bound: ResolvedQuestion) -> bool:
+def closed_under_merging(question: ResolvedQuestion) -> bool:
     """Whether merging two passing classes gives a passing class.
 
     If so, and nothing may be suppressed, a failing node rules out every finer one. It holds for
@@ -131,32 +135,32 @@ def closed_under_merging(bound: ResolvedQuestion) -> bool:
     classes counts once in their union. It holds for composition, as people who share the classes of
     two releases share coarser ones too.
     """
-    if _is_monotone_within_table(bound):
+    if _is_monotone_within_table(question):
         return True
-    by_share = [check for check in reference_requirements(bound) if not check.model.only_grows]
-    entities = [bound.entity, *(reference_of(bound, check).entity for check in by_share)]
+    by_share = [check for check in reference_requirements(question) if not check.model.only_grows]
+    entities = [question.entity, *(reference_of(question, check).entity for check in by_share)]
     return not any(entities)
 
 
-def reference_of(bound: ResolvedQuestion, check: BoundCheck) -> OtherTable:
+def reference_of(question: ResolvedQuestion, check: BoundCheck) -> OtherTable:
     """The reference that a check names."""
     assert isinstance(check.model, ReferenceModel)
     assert check.model.reference is not None
-    return bound.references[check.model.reference]
+    return question.references[check.model.reference]
 
 
-def with_k(bound: ResolvedQuestion, k: int) -> ResolvedQuestion:
+def with_k(question: ResolvedQuestion, k: int) -> ResolvedQuestion:
     """The question with the first gating k replaced."""
-    checks = list(bound.checks)
-    for place, check in enumerate(checks):
+    checks = list(question.checks)
+    for index, check in enumerate(checks):
         if check.gates and isinstance(check.model, KAnonymity):
-            checks[place] = replace(check, model=check.model.model_copy(update={"k": k}))
+            checks[index] = replace(check, model=check.model.model_copy(update={"k": k}))
             break
-    return replace(bound, checks=tuple(checks))
+    return replace(question, checks=tuple(checks))
 
 
 def violating_classes(
-    bound: ResolvedQuestion,
+    question: ResolvedQuestion,
     relation: str,
     *,
     rolled_up: bool = False,
@@ -168,50 +172,52 @@ def violating_classes(
     checked sensitive attributes and the entity. If it has only some of the classes, `table_counts`
     has, by sensitive attribute, the relation with the whole table's counts per value.
     """
-    statements = list(_statements(bound, relation, rolled_up, table_counts or {}))
+    statements = list(_statements(question, relation, rolled_up, table_counts or {}))
     return render("violating_by_any", statements=statements)
 
 
-def too_small_classes(bound: ResolvedQuestion, classes: str) -> str:
+def too_small_classes(question: ResolvedQuestion, classes: str) -> str:
     """The violating classes, where only sizes are checked and `classes` has one row per class."""
     return render(
         "violating_classes",
-        columns=list(bound.quasi_identifiers),
-        violating=render("too_few_records", k=class_size(bound.checks)),
+        columns=list(question.quasi_identifiers),
+        violating=render("too_few_records", k=class_size(question.checks)),
         classes=classes,
     )
 
 
 def _statements(
-    bound: ResolvedQuestion, relation: str, rolled_up: bool, table_counts: Mapping[str, str]
+    question: ResolvedQuestion, relation: str, rolled_up: bool, table_counts: Mapping[str, str]
 ) -> Iterator[str]:
     """One statement per sensitive attribute or own distance; the first also checks sizes."""
-    size = class_size(bound.checks)
+    size = class_size(question.checks)
     too_small = render("too_small", k=size) if size else None
-    required = sensitive_requirements(bound)
-    alone = [check for check in required if not other_sensitive(bound, check)]
+    required = sensitive_requirements(question)
+    alone = [check for check in required if not other_sensitive(question, check)]
     together = [check for check in alone if not check.model.has_own_distance]
     for sensitive in dict.fromkeys(check.column for check in together):
         labelled_checks = labelled(check for check in together if check.column == sensitive)
-        yield _statement(bound, relation, rolled_up, table_counts, labelled_checks, also=too_small)
+        yield _statement(
+            question, relation, rolled_up, table_counts, labelled_checks, also=too_small
+        )
         too_small = None
     for labelled_check in labelled(check for check in alone if check.model.has_own_distance):
-        yield _statement(bound, relation, rolled_up, table_counts, [labelled_check])
+        yield _statement(question, relation, rolled_up, table_counts, [labelled_check])
     if too_small:
         yield render(
             "k_anonymity",
             relation=relation,
-            columns=list(bound.quasi_identifiers),
-            entity=bound.entity,
+            columns=list(question.quasi_identifiers),
+            entity=question.entity,
             rolled_up=rolled_up,
             violating=too_small,
         )
     for labelled_check in labelled(check for check in required if check not in alone):
-        yield _classes_with_parts(bound, relation, rolled_up, table_counts, labelled_check)
+        yield _classes_with_parts(question, relation, rolled_up, table_counts, labelled_check)
 
 
 def _classes_with_parts(
-    bound: ResolvedQuestion,
+    question: ResolvedQuestion,
     relation: str,
     rolled_up: bool,
     table_counts: Mapping[str, str],
@@ -221,20 +227,20 @@ def _classes_with_parts(
 
     The whole class is suppressed, as dropping one part would reveal these values.
     """
-    others = other_sensitive(bound, labelled_check.check)
-    columns = (*bound.quasi_identifiers, *others)
-    bound_by_part = replace(bound, quasi_identifiers=columns, keys=columns)
+    others = other_sensitive(question, labelled_check.check)
+    columns = (*question.quasi_identifiers, *others)
+    bound_by_part = replace(question, quasi_identifiers=columns, keys=columns)
     return render(
         "classes_with_parts",
         relation=relation,
-        columns=list(bound.quasi_identifiers),
+        columns=list(question.quasi_identifiers),
         parts=_statement(bound_by_part, relation, rolled_up, table_counts, [labelled_check]),
         rolled_up=rolled_up,
     )
 
 
 def _statement(
-    bound: ResolvedQuestion,
+    question: ResolvedQuestion,
     relation: str,
     rolled_up: bool,
     table_counts: Mapping[str, str],
@@ -245,11 +251,11 @@ def _statement(
     check = checks[0].check
     sensitive = check.column
     assert sensitive is not None
-    verdicts = list(class_verdicts(bound, sensitive, checks))
+    verdicts = list(class_verdicts(question, sensitive, checks))
     failed = [verdict.expression for verdict in verdicts if verdict.name.endswith("_violated")]
     if any(check.model.counts_violations for check, _ in checks):
-        failed.append(render("homogeneity", entity=bound.entity, unknown=bound.unknown))
-    arguments = class_arguments(bound, sensitive, checks)
+        failed.append(render("homogeneity", entity=question.entity, unknown=question.unknown))
+    arguments = class_arguments(question, sensitive, checks)
     macro = "sensitive_values"
     if isinstance(check.model, TCloseness) and check.model.has_own_distance:
         macro = f"{check.model.distance}_distance"
@@ -257,10 +263,10 @@ def _statement(
     return render(
         macro,
         relation=relation,
-        columns=list(bound.quasi_identifiers),
+        columns=list(question.quasi_identifiers),
         sensitive=sensitive,
-        entity=bound.entity,
-        unknown=bound.unknown,
+        entity=question.entity,
+        unknown=question.unknown,
         rolled_up=rolled_up,
         whole=table_counts.get(sensitive.alias),
         violating=render("any_of", predicates=[*([also] if also else []), *failed]),

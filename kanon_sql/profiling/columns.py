@@ -47,7 +47,7 @@ Role = Literal["identifier", "quasi_identifier", "sensitive", "undecided"]
 class Meaning:
     """The meaning of a word in a name, and the usual role of such a column."""
 
-    place: int
+    index: int
     """Its position in the table."""
     label: str
     role: Role
@@ -78,7 +78,7 @@ def meaning_of(name: str) -> Meaning | None:
         for length in range(1, min(len(words) - start, LONGEST) + 1)
         if (meaning := _meanings().get("".join(words[start : start + length])))
     ]
-    _, longest = min(known, key=lambda item: (-item[0], item[1].place), default=(0, None))
+    _, longest = min(known, key=lambda item: (-item[0], item[1].index), default=(0, None))
     # A column called just "name" more often holds names of people than of things.
     return replace(longest, certain=True) if longest and words == ["name"] else longest
 
@@ -88,8 +88,8 @@ def _meanings() -> dict[str, Meaning]:
     """The first meaning of each word of the table."""
     table = shipped("kanon_sql.profiling", "column_names.yml")
     meanings: dict[str, Meaning] = {}
-    for place, entry in enumerate(table):
-        meaning = Meaning(place, entry["meaning"], entry["part"], entry.get("certain", False))
+    for index, entry in enumerate(table):
+        meaning = Meaning(index, entry["meaning"], entry["part"], entry.get("certain", False))
         for word in entry["words"].split():
             meanings.setdefault(word, meaning)
     return meanings
@@ -195,7 +195,7 @@ def bound_column(column: Column) -> BoundColumn:
 
 def statistics(
     session: Session,
-    bound: ResolvedQuestion,
+    question: ResolvedQuestion,
     relation: str,
     tables: frozenset[str],
     records: int,
@@ -207,27 +207,27 @@ def statistics(
     measurable = [column for column in columns if comparable(column)]
     at_once = AT_ONCE if session.max_seconds is None else 1
     with session.if_in_time("columns"):
-        for place, start in enumerate(range(0, len(measurable), at_once), start=1):
+        for number, start in enumerate(range(0, len(measurable), at_once), start=1):
             batch = measurable[start : start + at_once]
             step = Statement(
-                "columns" if place == 1 else f"columns_{place}",
+                "columns" if number == 1 else f"columns_{number}",
                 f"How many values does each of {', '.join(column.name for column in batch)} have, "
-                f"what do they look like, and how many of the {counted(bound)} of "
-                f"{bound.table.name} are unique by it?",
+                f"what do they look like, and how many of the {counted(question)} of "
+                f"{question.table.name} are unique by it?",
                 render(
                     "columns_by_themselves",
                     relation=relation,
                     columns=[
                         Numbered(n, bound_column(column)) for n, column in enumerate(batch, 1)
                     ],
-                    entity=bound.entity,
+                    entity=question.entity,
                 ),
                 tables=tables,
             )
             for row in session.rows(step):
                 if int(row["kanon_records"]) != records:
                     raise EngineError(
-                        f"{bound.table.name} changed while it was being profiled; run it again."
+                        f"{question.table.name} changed while it was being profiled; run it again."
                     )
                 rows[batch[int(row["kanon_column"]) - 1].name] = row
     return [
@@ -377,25 +377,25 @@ def _added(
     alone = 0
     while left:
         rows = combinations.classes(f"added_to_{len(chosen)}", [_with(chosen, at) for at in left])
-        place = min(left, key=lambda at: _adds_most(rows[at], at))
-        uniques = int(rows[place]["kanon_uniques"])
-        left.remove(place)
-        chosen = (*chosen, place)
-        yield combinations.columns[place - 1].name, (len(chosen), uniques - alone)
+        index = min(left, key=lambda at: _adds_most(rows[at], at))
+        uniques = int(rows[index]["kanon_uniques"])
+        left.remove(index)
+        chosen = (*chosen, index)
+        yield combinations.columns[index - 1].name, (len(chosen), uniques - alone)
         alone = uniques
-    others = [place for place in places if place not in chosen]
+    others = [index for index in places if index not in chosen]
     if others:
-        tried_sets = [_with(chosen, place) for place in others]
+        tried_sets = [_with(chosen, index) for index in others]
         rows = combinations.classes(f"added_to_{len(chosen)}", tried_sets)
         in_order = sorted(others, key=lambda at: _adds_most(rows[at], at))
-        for rank, place in enumerate(in_order, start=len(chosen) + 1):
-            uniques = int(rows[place]["kanon_uniques"])
-            yield combinations.columns[place - 1].name, (rank, uniques - alone)
+        for rank, index in enumerate(in_order, start=len(chosen) + 1):
+            uniques = int(rows[index]["kanon_uniques"])
+            yield combinations.columns[index - 1].name, (rank, uniques - alone)
 
 
-def _with(chosen: tuple[int, ...], place: int) -> Subset:
+def _with(chosen: tuple[int, ...], index: int) -> Subset:
     """A set and one more column, with the number of that column."""
-    return Subset(place, (*chosen, place))
+    return Subset(index, (*chosen, index))
 
 
 def _best_set(combinations: Combinations, places: Sequence[int]) -> tuple[int, ...]:

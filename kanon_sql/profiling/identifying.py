@@ -84,21 +84,21 @@ class OpenProfile:
     """Number of sets that are requested."""
 
 
-def refuse_unreadable(bound: ResolvedQuestion, session: Session) -> None:
+def refuse_unreadable(question: ResolvedQuestion, session: Session) -> None:
     """Raise `InputError` if the table or its condition can't be read as the question needs."""
-    refuse_unmet(preconditions(replace(bound, checks=(), weight=None)), session)
+    refuse_unmet(preconditions(replace(question, checks=(), weight=None)), session)
 
 
-def counted_records(bound: ResolvedQuestion, session: Session) -> RecordCounts:
+def counted_records(question: ResolvedQuestion, session: Session) -> RecordCounts:
     """Number of records (and people) that a question covers.
 
     Raises `InputError` if some belong to nobody, or if the condition cannot be evaluated.
     """
-    refuse_unreadable(bound, session)
-    relation = records(bound, with_entity(bound, _some_column(bound)))
-    entity = bound.entity
+    refuse_unreadable(question, session)
+    relation = records(question, with_entity(question, _some_column(question)))
+    entity = question.entity
     if entity:
-        known = entity_known(bound, "without_entity", bound.table, entity, relation)
+        known = entity_known(question, "without_entity", question.table, entity, relation)
         row = session.row(known.step)
         if int(row["kanon_records"]) == 0:
             return RecordCounts(0, 0)
@@ -106,18 +106,18 @@ def counted_records(bound: ResolvedQuestion, session: Session) -> RecordCounts:
         if fault is not None:
             raise InputError(fault)
     sql = render("distinct_values", relation=relation, columns=[], entity=entity)
-    question = f"How many records does {bound.table.name} have?"
-    row = session.row(step(bound, "records", question, sql))
+    words = f"How many records does {question.table.name} have?"
+    row = session.row(step(question, "records", words, sql))
     return RecordCounts(int(row["kanon_records"]), int(row["kanon_people"]) if entity else None)
 
 
-def _some_column(bound: ResolvedQuestion) -> list[BoundColumn]:
+def _some_column(question: ResolvedQuestion) -> list[BoundColumn]:
     """The columns to read for counting records alone."""
-    return [] if bound.entity else [bound_column(bound.table.columns[0])]
+    return [] if question.entity else [bound_column(question.table.columns[0])]
 
 
 def open_profile(
-    bound: ResolvedQuestion,
+    question: ResolvedQuestion,
     options: Identifying,
     counted: RecordCounts,
     k: int,
@@ -126,13 +126,13 @@ def open_profile(
 ) -> OpenProfile:
     """Every column by itself, the candidates ranked by what they add, and the requested statistics
     of sets; their combinations are fetched `into` another engine if there is one."""
-    named = named_columns(options.columns, bound)
-    names = {column.name for column in named} or set(bound.table.column_names)
-    columns = [column for column in bound.table.columns if column.name in names]
+    named = named_columns(options.columns, question)
+    names = {column.name for column in named} or set(question.table.column_names)
+    columns = [column for column in question.table.columns if column.name in names]
     read = [bound_column(column) for column in columns if comparable(column)]
-    relation, tables = _read(bound, read, session)
-    column_statistics = statistics(session, bound, relation, tables, counted.records, columns)
-    roles = _roles(bound)
+    relation, tables = _read(question, read, session)
+    column_statistics = statistics(session, question, relation, tables, counted.records, columns)
+    roles = _roles(question)
     profiles = tuple(
         column_profile(look, counted.records, counted.members, roles.get(look.column.name))
         for look in column_statistics
@@ -143,7 +143,7 @@ def open_profile(
     candidates = named or _candidates(read, profiles)
     if options.is_requested and not candidates:
         raise SpecError(
-            f"no column of {bound.table.name} looks like one that singles out a person. "
+            f"no column of {question.table.name} looks like one that singles out a person. "
             f"Name the columns with {option('quasi_identifiers')} or "
             f"{option('columns')}."
         )
@@ -154,7 +154,7 @@ def open_profile(
     identified = Identified()
     with session.if_in_time("together"):
         combinations = Combinations(
-            session, bound, candidates, relation, tables, counted.records, k, into=into
+            session, question, candidates, relation, tables, counted.records, k, into=into
         )
         in_all = together(combinations)
     if in_all is None:
@@ -205,7 +205,7 @@ def identified_by(combinations: Combinations, options: Identifying) -> Identifie
     if size is not None:
         with combinations.session.if_in_time("special_uniques"):
             special, uniques = special_uniques(
-                combinations, size, options.sampling_fraction, _nulls(combinations.bound)
+                combinations, size, options.sampling_fraction, _nulls(combinations.question)
             )
             warnings = (*warnings, *_warnings(special, uniques))
             if options.scores is not None:
@@ -257,9 +257,9 @@ def stopped(
     return outcome, (warning,)
 
 
-def _nulls(bound: ResolvedQuestion) -> SpecialNulls:
+def _nulls(question: ResolvedQuestion) -> SpecialNulls:
     """How special uniques treat NULL: it makes no record special, unless the spec sets `nulls`."""
-    return "value" if "nulls" in bound.spec.model_fields_set else "nobody"
+    return "value" if "nulls" in question.spec.model_fields_set else "nobody"
 
 
 def _warnings(special: SpecialUniques, uniques: MinimalUniques) -> Iterator[str]:
@@ -274,7 +274,7 @@ def _scores(combinations: Combinations, uniques: MinimalUniques, size: int) -> S
     """The number and score of each special record, in file order."""
     if not uniques.kept:
         raise SpecError("scores: the records of this database have no numbers.")
-    bound = combinations.bound
+    question = combinations.question
     special = combinations.materialise(
         "special_records",
         "How many minimal uniques of each size does each record have?",
@@ -286,14 +286,14 @@ def _scores(combinations: Combinations, uniques: MinimalUniques, size: int) -> S
             "Which records of the file have a minimal unique, by number?",
             render(
                 "numbered_specials",
-                relation=bound.table.sql,
+                relation=question.table.sql,
                 columns=combinations.columns,
                 combinations=combinations.raw,
                 keys=combinations.keys,
                 special=special,
                 scored=uniques.sizes,
-                where=bound.where.sql if bound.where else None,
-                first=bound.spec.first,
+                where=question.where.sql if question.where else None,
+                first=question.spec.first,
             ),
         )
     )
@@ -308,37 +308,39 @@ def _scores(combinations: Combinations, uniques: MinimalUniques, size: int) -> S
 
 
 def _read(
-    bound: ResolvedQuestion, columns: Sequence[BoundColumn], session: Session
+    question: ResolvedQuestion, columns: Sequence[BoundColumn], session: Session
 ) -> tuple[str, frozenset[str]]:
     """The relation to read the columns from: the records, or a materialised copy if reading them
     means parsing a file."""
-    of_people = [bound.entity] if bound.entity else []
+    of_people = [question.entity] if question.entity else []
     others = [other for other in of_people if other.name not in {column.name for column in columns}]
     read_columns = [*columns, *others]
-    tables = frozenset([bound.table.sql])
+    tables = frozenset([question.table.sql])
     if not read_columns:
-        return bound.table.sql, tables
-    if not (bound.table.parsed and session.engine.materialises):
-        return records(bound, read_columns), tables
-    keep_records(bound, read_columns, session)
+        return question.table.sql, tables
+    if not (question.table.parsed and session.engine.materialises):
+        return records(question, read_columns), tables
+    keep_records(question, read_columns, session)
     return KEPT, tables | {KEPT}
 
 
-def keep_records(bound: ResolvedQuestion, columns: Sequence[BoundColumn], session: Session) -> None:
+def keep_records(
+    question: ResolvedQuestion, columns: Sequence[BoundColumn], session: Session
+) -> None:
     """Materialise these columns of the records, so that a text file is parsed once."""
-    sql = render("records_at_hand", relation=records(bound, list(columns)), columns=columns)
-    question = f"Which records of {bound.table.name} are profiled?"
-    session.materialise(Statement(KEPT, question, sql, tables=frozenset([bound.table.sql])))
+    sql = render("records_at_hand", relation=records(question, list(columns)), columns=columns)
+    words = f"Which records of {question.table.name} are profiled?"
+    session.materialise(Statement(KEPT, words, sql, tables=frozenset([question.table.sql])))
 
 
-def _roles(bound: ResolvedQuestion) -> dict[str, str]:
+def _roles(question: ResolvedQuestion) -> dict[str, str]:
     """The declared role of each column, by name."""
     roles = [
-        *((column.name, "quasi_identifier") for column in bound.quasi_identifiers),
-        *((column.name, "sensitive") for column in bound.sensitive),
-        *((column.name, "identifier") for column in bound.roles.identifiers),
-        *((column.name, "entity") for column in (bound.entity,) if column),
-        *((column.name, "weight") for column in (bound.weight,) if column),
+        *((column.name, "quasi_identifier") for column in question.quasi_identifiers),
+        *((column.name, "sensitive") for column in question.sensitive),
+        *((column.name, "identifier") for column in question.roles.identifiers),
+        *((column.name, "entity") for column in (question.entity,) if column),
+        *((column.name, "weight") for column in (question.weight,) if column),
     ]
     return dict(roles)
 
@@ -349,5 +351,5 @@ def _ranked(
     """The columns with ranks for the candidates; only those with most values are ranked."""
     distinct = {profile.column: profile.distinct or 0 for profile in profiles}
     places = range(1, len(combinations.columns) + 1)
-    most = sorted(places, key=lambda place: -distinct[combinations.columns[place - 1].name])
+    most = sorted(places, key=lambda index: -distinct[combinations.columns[index - 1].name])
     yield from ranked(profiles, combinations, sorted(most[:MOST_RANKED]))

@@ -49,7 +49,7 @@ class Subset:
 
     @property
     def keys(self) -> list[str]:
-        return [key_of(place) for place in self.places]
+        return [key_of(index) for index in self.places]
 
     @property
     def mask(self) -> int:
@@ -58,7 +58,7 @@ class Subset:
         >>> Subset(1, (1, 3)).mask
         5
         """
-        return sum(1 << (place - 1) for place in self.places)
+        return sum(1 << (index - 1) for index in self.places)
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Size:
     last: int
 
 
-def key_of(place: int) -> str:
+def key_of(index: int) -> str:
     """The name of a column in a set of combinations, by position."""
-    return f"kanon_key_{place}"
+    return f"kanon_key_{index}"
 
 
 def number_of_sets(columns: int, size: int) -> int:
@@ -165,7 +165,7 @@ class ColumnStep:
 class ProfilePlan:
     """Every step of one table's profile, in execution order."""
 
-    bound: ResolvedQuestion
+    question: ResolvedQuestion
     k: int
     classes: Statement
     people: Statement | None
@@ -182,46 +182,48 @@ class ProfilePlan:
     @property
     def columns(self) -> tuple[BoundColumn, ...]:
         """Every column that a step reads."""
-        entity = [self.bound.entity] if self.bound.entity else []
+        entity = [self.question.entity] if self.question.entity else []
         further = [step.column for step in self.knows]
-        columns = [*self.bound.quasi_identifiers, *self.bound.sensitive, *further, *entity]
+        columns = [*self.question.quasi_identifiers, *self.question.sensitive, *further, *entity]
         return tuple({column.name: column for column in columns}.values())
 
     @property
     def sensitive(self) -> set[str]:
         """Names of the sensitive attributes."""
-        return {column.name for column in self.bound.sensitive}
+        return {column.name for column in self.question.sensitive}
 
 
 def plan_profile(
-    bound: ResolvedQuestion, *, attacker_knows: Sequence[str] = (), k: int = DEFAULT_K
+    question: ResolvedQuestion, *, attacker_knows: Sequence[str] = (), k: int = DEFAULT_K
 ) -> ProfilePlan:
     """The profile plan of a resolved question. Raises `SpecError`."""
-    further_columns = _further_columns(bound, attacker_knows)
+    further_columns = _further_columns(question, attacker_knows)
     return ProfilePlan(
-        bound=bound,
+        question=question,
         k=k,
-        classes=_classes(bound),
-        people=smallest_classes(bound) if bound.entity else None,
-        looks=tuple(_looks(bound, further_columns)),
-        knows=tuple(_column_step(_knows, bound, column, k) for column in further_columns),
-        combinations=_combinations(bound),
-        lacks=tuple(_column_step(_lacks, bound, column, k) for column in bound.quasi_identifiers),
+        classes=_classes(question),
+        people=smallest_classes(question) if question.entity else None,
+        looks=tuple(_looks(question, further_columns)),
+        knows=tuple(_column_step(_knows, question, column, k) for column in further_columns),
+        combinations=_combinations(question),
+        lacks=tuple(
+            _column_step(_lacks, question, column, k) for column in question.quasi_identifiers
+        ),
         eliminations=tuple(
-            ColumnStep(column, _elimination(bound, column)) for column in bound.sensitive
+            ColumnStep(column, _elimination(question, column)) for column in question.sensitive
         ),
         passed_over=()
         if attacker_knows
-        else tuple(column.name for column in bound.roles.unassigned if not _comparable(column)),
+        else tuple(column.name for column in question.roles.unassigned if not _comparable(column)),
     )
 
 
 def _column_step(
-    statement_of: Callable[..., Statement], bound: ResolvedQuestion, column: BoundColumn, k: int
+    statement_of: Callable[..., Statement], question: ResolvedQuestion, column: BoundColumn, k: int
 ) -> ColumnStep:
     """The statement on a column, and with an entity the same per person."""
-    people = statement_of(bound, column, k, each_person=True) if bound.entity else None
-    return ColumnStep(column, statement_of(bound, column, k), people)
+    people = statement_of(question, column, k, each_person=True) if question.entity else None
+    return ColumnStep(column, statement_of(question, column, k), people)
 
 
 def as_profiled(spec: TableSpec) -> TableSpec:
@@ -253,52 +255,52 @@ def as_profiled(spec: TableSpec) -> TableSpec:
 
 
 def _further_columns(
-    bound: ResolvedQuestion, attacker_knows: Sequence[str]
+    question: ResolvedQuestion, attacker_knows: Sequence[str]
 ) -> tuple[BoundColumn, ...]:
     """The columns an attacker may know in addition, each resolved as a further quasi-identifier."""
-    free = {column.name for column in bound.sensitive} | {
-        column.name for column in bound.roles.unassigned
+    free = {column.name for column in question.sensitive} | {
+        column.name for column in question.roles.unassigned
     }
     if attacker_knows:
-        names = [_named(name, bound, free) for name in attacker_knows]
+        names = [_named(name, question, free) for name in attacker_knows]
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
             raise SpecError(f'attacker_knows: column "{repeated}" is named twice.')
     else:
-        names = [c.name for c in bound.table.columns if c.name in free and _comparable(c)]
+        names = [c.name for c in question.table.columns if c.name in free and _comparable(c)]
     if not names:
         return ()
-    quasi_identifiers = [column.name for column in bound.quasi_identifiers]
+    quasi_identifiers = [column.name for column in question.quasi_identifiers]
     columns = {name: GeneralizationHierarchy() for name in [*quasi_identifiers, *names]}
-    wider = bound.spec.model_copy(
+    wider = question.spec.model_copy(
         update={"quasi_identifiers": columns, "sensitive": [], "checks": []}
     )
     try:
-        resolved = resolve(wider, bound.table, {}).quasi_identifiers
+        resolved = resolve(wider, question.table, {}).quasi_identifiers
     except SpecError as error:
         raise SpecError(f"attacker_knows: {error.marked}") from None
     return resolved[len(quasi_identifiers) :]
 
 
-def _named(name: str, bound: ResolvedQuestion, free: set[str]) -> str:
+def _named(name: str, question: ResolvedQuestion, free: set[str]) -> str:
     """The column of this name, if it may be known in addition to the quasi-identifiers."""
-    column = find(name, bound.table).name
+    column = find(name, question.table).name
     if column in free:
         return column
-    if column in [column.name for column in bound.quasi_identifiers]:
+    if column in [column.name for column in question.quasi_identifiers]:
         raise SpecError(
             f'attacker_knows: column "{column}" is a quasi-identifier, so it is known already.'
         )
-    role = _excluded_roles(bound).get(column, "an identifier")
+    role = _excluded_roles(question).get(column, "an identifier")
     raise SpecError(
         f'attacker_knows: column "{column}" is {role}, which is no '
         "knowledge of a person: it says whom a record is about, or stands for. Name another column."
     )
 
 
-def _excluded_roles(bound: ResolvedQuestion) -> dict[str, str]:
+def _excluded_roles(question: ResolvedQuestion) -> dict[str, str]:
     """The roles of the entity and the weight, by column: neither is knowledge of a person."""
-    roles = (("the entity", bound.entity), ("the weight", bound.weight))
+    roles = (("the entity", question.entity), ("the weight", question.weight))
     return {column.name: role for role, column in roles if column}
 
 
@@ -307,40 +309,40 @@ def _comparable(column: Column) -> bool:
     return column.unusable_because is None and family(column.type) not in ("nested", "span")
 
 
-def _classes(bound: ResolvedQuestion) -> Statement:
-    columns = list(bound.quasi_identifiers)
+def _classes(question: ResolvedQuestion) -> Statement:
+    columns = list(question.quasi_identifiers)
     return step(
-        bound,
+        question,
         "classes",
-        f"How many {counted(bound)} in {bound.table.name} share each combination of "
+        f"How many {counted(question)} in {question.table.name} share each combination of "
         f"{name_list(columns)}?",
         render(
             "k_anonymity",
-            relation=records(bound, with_entity(bound, columns)),
+            relation=records(question, with_entity(question, columns)),
             columns=columns,
-            entity=bound.entity,
+            entity=question.entity,
         ),
         KAnonymity,
     )
 
 
-def _looks(bound: ResolvedQuestion, known: Sequence[BoundColumn]) -> Iterator[ColumnLook]:
+def _looks(question: ResolvedQuestion, known: Sequence[BoundColumn]) -> Iterator[ColumnLook]:
     """Steps counting the distinct values of each column; the first one counts people too."""
-    for place, start in enumerate(
-        range(0, max(len(known), int(bound.entity is not None)), AT_ONCE)
+    for index, start in enumerate(
+        range(0, max(len(known), int(question.entity is not None)), AT_ONCE)
     ):
         columns = known[start : start + AT_ONCE]
-        entity = bound.entity if place == 0 else None
+        entity = question.entity if index == 0 else None
         columns_read = [*columns, *([entity] if entity else [])]
         yield ColumnLook(
             tuple(columns),
             step(
-                bound,
-                "values" if place == 0 else f"values_{place + 1}",
-                f"How many values has each of {name_list(columns_read)} in {bound.table.name}?",
+                question,
+                "values" if index == 0 else f"values_{index + 1}",
+                f"How many values has each of {name_list(columns_read)} in {question.table.name}?",
                 render(
                     "distinct_values",
-                    relation=records(bound, columns_read),
+                    relation=records(question, columns_read),
                     columns=list(columns),
                     entity=entity,
                 ),
@@ -352,21 +354,21 @@ _IN_SEVERAL = "where people have records in several classes: each counts once, w
 
 
 def _knows(
-    bound: ResolvedQuestion, further_column: BoundColumn, k: int, *, each_person: bool = False
+    question: ResolvedQuestion, further_column: BoundColumn, k: int, *, each_person: bool = False
 ) -> Statement:
-    columns = list(bound.quasi_identifiers)
+    columns = list(question.quasi_identifiers)
     return step(
-        bound,
+        question,
         f"people_known_by_{further_column.name}" if each_person else f"knows_{further_column.name}",
-        f"How many {counted(bound)} in {bound.table.name} does someone single out who knows "
+        f"How many {counted(question)} in {question.table.name} does someone single out who knows "
         f"{further_column.name} beside {name_list(columns)}?",
         render(
             "attacker_knows",
-            relation=records(bound, with_entity(bound, [*columns, further_column])),
+            relation=records(question, with_entity(question, [*columns, further_column])),
             columns=columns,
             known=further_column,
             k=k,
-            entity=bound.entity,
+            entity=question.entity,
             each_person=each_person,
         ),
         KAnonymity,
@@ -374,32 +376,32 @@ def _knows(
     )
 
 
-def _combinations(bound: ResolvedQuestion) -> Statement:
-    columns = with_entity(bound, list(bound.quasi_identifiers))
+def _combinations(question: ResolvedQuestion) -> Statement:
+    columns = with_entity(question, list(question.quasi_identifiers))
     return step(
-        bound,
+        question,
         COMBINATIONS,
-        f"Which combinations of {name_list(columns)} are in {bound.table.name}?",
-        render("frequency_set", relation=records(bound, columns), columns=columns),
+        f"Which combinations of {name_list(columns)} are in {question.table.name}?",
+        render("frequency_set", relation=records(question, columns), columns=columns),
     )
 
 
 def _lacks(
-    bound: ResolvedQuestion, lacked: BoundColumn, k: int, *, each_person: bool = False
+    question: ResolvedQuestion, lacked: BoundColumn, k: int, *, each_person: bool = False
 ) -> Statement:
-    columns = list(bound.quasi_identifiers)
+    columns = list(question.quasi_identifiers)
     statement = step(
-        bound,
+        question,
         f"people_without_{lacked.name}" if each_person else f"lacks_{lacked.name}",
-        f"How many {counted(bound)} in {bound.table.name} are in a class below {k} only because "
-        f"{lacked.name} is known, and how many of them lie in its outer one per cent?",
+        f"How many {counted(question)} in {question.table.name} are in a class below {k} only "
+        f"because {lacked.name} is known, and how many of them lie in its outer one per cent?",
         render(
             "attacker_lacks",
             combinations=COMBINATIONS,
             columns=columns,
             lacked=lacked,
             k=k,
-            entity=bound.entity,
+            entity=question.entity,
             ordered_by=_ORDERS.get(family(lacked.type)),
             each_person=each_person,
         ),
@@ -409,21 +411,21 @@ def _lacks(
     return replace(statement, tables=statement.tables | {COMBINATIONS})
 
 
-def _elimination(bound: ResolvedQuestion, sensitive: BoundColumn) -> Statement:
-    columns = list(bound.quasi_identifiers)
+def _elimination(question: ResolvedQuestion, sensitive: BoundColumn) -> Statement:
+    columns = list(question.quasi_identifiers)
     return step(
-        bound,
+        question,
         f"elimination_{sensitive.name}",
-        f"How sure can someone be of {sensitive.name} in a class of {bound.table.name} after "
+        f"How sure can someone be of {sensitive.name} in a class of {question.table.name} after "
         "ruling out the most frequent other values?",
         render(
             "elimination",
-            relation=records(bound, with_entity(bound, [*columns, sensitive])),
+            relation=records(question, with_entity(question, [*columns, sensitive])),
             columns=columns,
             sensitive=sensitive,
             ruled_out=RULED_OUT,
-            entity=bound.entity,
-            unknown=bound.spec.sensitive_nulls == "unknown",
+            entity=question.entity,
+            unknown=question.spec.sensitive_nulls == "unknown",
         ),
     )
 
@@ -516,19 +518,19 @@ def _size(suda: Any) -> int:
     )
 
 
-def refuse_unsupported(requested: Identifying, bound: ResolvedQuestion) -> None:
+def refuse_unsupported(requested: Identifying, question: ResolvedQuestion) -> None:
     """Raise `SpecError` for parameters that this table does not support."""
-    if requested.suda is not None and bound.entity:
+    if requested.suda is not None and question.entity:
         raise SpecError(
             f"{option('suda')}: special uniques are defined on records, not on people. Leave out "
             f"{option('entity')}, or use {option('subsets')}, which counts people."
         )
-    if requested.scores is not None and not bound.table.ordered:
+    if requested.scores is not None and not question.table.ordered:
         raise SpecError(
-            f"{option('scores')}: the records of {bound.table.name} have no numbers, as those of a "
-            "file have. Write the table to a Parquet file first."
+            f"{option('scores')}: the records of {question.table.name} have no numbers, as those "
+            "of a file have. Write the table to a Parquet file first."
         )
-    columns = named_columns(requested.columns, bound) or bound.quasi_identifiers
+    columns = named_columns(requested.columns, question) or question.quasi_identifiers
     if columns:
         refuse_sets(requested, columns)
 
@@ -540,17 +542,17 @@ def refuse_sets(requested: Identifying, columns: Sequence[BoundColumn]) -> None:
     requested.size(columns)
 
 
-def named_columns(names: Sequence[str], bound: ResolvedQuestion) -> tuple[BoundColumn, ...]:
+def named_columns(names: Sequence[str], question: ResolvedQuestion) -> tuple[BoundColumn, ...]:
     """Resolve the named columns.
 
     Raises `SpecError` for a missing or repeated column, the entity or the weight.
     """
     columns: list[BoundColumn] = []
-    roles = _excluded_roles(bound)
+    roles = _excluded_roles(question)
     for name in names:
         try:
-            column = column_named(name, bound.table, ("columns", name))
-            refuse_uncomparable(column, bound.table)
+            column = column_named(name, question.table, ("columns", name))
+            refuse_uncomparable(column, question.table)
         except SpecError as error:
             raise SpecError(f"{option('columns')}: {error.marked}") from None
         if column.name in roles:

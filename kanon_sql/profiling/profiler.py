@@ -104,9 +104,9 @@ def profile(
     ) as engine_of:
         planned = [
             _planned(
-                spec, place, engine_of(table), attacker_knows, k, identifying, run.timeout, curve
+                spec, index, engine_of(table), attacker_knows, k, identifying, run.timeout, curve
             )
-            for place, table in enumerate(spec.tables)
+            for index, table in enumerate(spec.tables)
         ]
         scores = identifying.scores
         for plan in planned:
@@ -115,7 +115,7 @@ def profile(
             )
         profiles = []
         for plan in planned:
-            with naming(plan.bound.spec.name or plan.bound.table.name, planned):
+            with naming(plan.question.spec.name or plan.question.table.name, planned):
                 profiles.append(_profiled(plan, run))
     if scores and profiles[0].table.special_uniques is not None:
         write_atomically(scores, _lines(profiles[0].scores), private=True)
@@ -197,8 +197,8 @@ class _Planned:
     """Where the combinations of values are fetched to, if they are."""
 
     @property
-    def bound(self) -> ResolvedQuestion:
-        return self.table.bound
+    def question(self) -> ResolvedQuestion:
+        return self.table.question
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class _Profiled:
 
 def _planned(
     spec: AuditSpec,
-    place: int,
+    index: int,
     engine: Engine,
     attacker_knows: Sequence[str],
     k: int,
@@ -220,32 +220,32 @@ def _planned(
     curve: Sequence[KnownEvents],
 ) -> _Planned:
     try:
-        table_spec = as_profiled(spec.tables[place])
+        table_spec = as_profiled(spec.tables[index])
     except SpecError as error:
-        raise spec.with_location(error, place) from None
+        raise spec.with_location(error, index) from None
     further = [NamedColumn(name, option="attacker_knows") for name in attacker_knows]
     further += [NamedColumn(name, option="columns") for name in identifying.columns]
     table = open_table(
-        spec, place, engine, timeout, table_spec=table_spec, is_open=True, further=further
+        spec, index, engine, timeout, table_spec=table_spec, is_open=True, further=further
     )
-    bound = table.bound
+    question = table.question
     try:
-        named = bool(bound.quasi_identifiers)
-        read = _from_kept(bound) if bound.table.parsed and engine.materialises else bound
+        named = bool(question.quasi_identifiers)
+        read = _from_kept(question) if question.table.parsed and engine.materialises else question
         plan = plan_profile(read, attacker_knows=attacker_knows, k=k) if named else None
-        refuse_unsupported(identifying, bound)
-        events = plan_events(bound, curve) if bound.events else None
+        refuse_unsupported(identifying, question)
+        events = plan_events(question, curve) if question.events else None
     except SpecError as error:
         # An error without a location is in the options, not in the spec.
-        raise spec.with_location(error, place) if error.location else error from None
+        raise spec.with_location(error, index) if error.location else error from None
     return _Planned(table, plan, k, identifying, events)
 
 
-def _from_kept(bound: ResolvedQuestion) -> ResolvedQuestion:
+def _from_kept(question: ResolvedQuestion) -> ResolvedQuestion:
     """The question on the materialised records, which its condition has filtered already."""
-    table = replace(bound.table, sql=KEPT, parsed=False, in_lines="")
-    spec = bound.spec.model_copy(update={"where": None, "first": None})
-    return replace(bound, roles=replace(bound.roles, table=table, spec=spec, where=None))
+    table = replace(question.table, sql=KEPT, parsed=False, in_lines="")
+    spec = question.spec.model_copy(update={"where": None, "first": None})
+    return replace(question, roles=replace(question.roles, table=table, spec=spec, where=None))
 
 
 def _profiled(planned: _Planned, run: RunOptions) -> _Profiled:
@@ -272,8 +272,8 @@ def _measured(planned: _Planned, session: Session) -> _Profiled:
     try:
         plan, counts = planned.plan, None
         if planned.events:
-            refuse_unreadable(planned.bound, session)
-            counts = event_counts(planned.bound, planned.events, session)
+            refuse_unreadable(planned.question, session)
+            counts = event_counts(planned.question, planned.events, session)
         if plan:
             return _table_profile(planned, plan, counts, session)
         return (
@@ -308,7 +308,7 @@ def _known_events(
 def _draw_warnings(planned: _Planned, curve: KnownEventsCurve | None) -> Iterator[str]:
     """Warnings about the draws of a curve."""
     if curve is not None and any(point.drawn for point in curve.points):
-        yield from draw_warnings(planned.bound)
+        yield from draw_warnings(planned.question)
 
 
 def _event_table_profile(planned: _Planned, counts: EventAnswers, session: Session) -> _Profiled:
@@ -320,7 +320,7 @@ def _event_table_profile(planned: _Planned, counts: EventAnswers, session: Sessi
         planned,
         "measured" if counts.events else "no_data",
         session,
-        warnings=(*stop_warnings, *left_out(planned.bound), *_draw_warnings(planned, curve)),
+        warnings=(*stop_warnings, *left_out(planned.question), *_draw_warnings(planned, curve)),
         stopped=stop,
         summary=ProfileSummary(records=counts.records, people=people, members=people),
         events=counts.events,
@@ -331,17 +331,19 @@ def _event_table_profile(planned: _Planned, counts: EventAnswers, session: Sessi
 
 def _open_table_profile(planned: _Planned, session: Session) -> _Profiled:
     """The profile of a table without quasi-identifiers: the columns that identify people."""
-    bound = planned.bound
-    counted = counted_records(bound, session)
+    question = planned.question
+    counted = counted_records(question, session)
     if not counted.records:
         return _Profiled(_result(planned, "no_data", session, summary=ProfileSummary(records=0)))
-    measured = open_profile(bound, planned.identifying, counted, planned.k, session, planned.into)
+    measured = open_profile(
+        question, planned.identifying, counted, planned.k, session, planned.into
+    )
     stop, stop_warnings = stopped(session, measured.identified.subsets, measured.sets)
     table = _result(
         planned,
         "measured",
         session,
-        warnings=(*stop_warnings, *left_out(bound), *measured.identified.warnings),
+        warnings=(*stop_warnings, *left_out(question), *measured.identified.warnings),
         stopped=stop,
         summary=ProfileSummary(
             records=counted.records,
@@ -362,14 +364,14 @@ def _set_statistics(
     """The statistics of sets of quasi-identifiers, if requested."""
     if not planned.identifying.is_requested:
         return Identified()
-    bound = planned.bound
-    columns = bound.quasi_identifiers
+    question = planned.question
+    columns = question.quasi_identifiers
     relation = records(read, with_entity(read, list(columns)))
-    tables = frozenset([read.table.sql, bound.table.sql])
+    tables = frozenset([read.table.sql, question.table.sql])
     requested = planned.identifying.measures
     with session.if_in_time(requested[0]):
         combinations = Combinations(
-            session, bound, columns, relation, tables, total, planned.k, into=planned.into
+            session, question, columns, relation, tables, total, planned.k, into=planned.into
         )
         return identified_by(combinations, planned.identifying)
     session.missed.extend(requested[1:])
@@ -380,19 +382,19 @@ def _table_profile(
     planned: _Planned, plan: ProfilePlan, counts: EventAnswers | None, session: Session
 ) -> _Profiled:
     if counts is None:
-        refuse_unreadable(planned.bound, session)
-    if plan.bound is not planned.bound:
-        keep_records(planned.bound, plan.columns, session)
+        refuse_unreadable(planned.question, session)
+    if plan.question is not planned.question:
+        keep_records(planned.question, plan.columns, session)
     sizes = session.rows(plan.classes)
     if not sizes:
         return _Profiled(_result(planned, "no_data", session, summary=ProfileSummary(records=0)))
     total = sum(int(row["kanon_records"]) for row in sizes)
-    refuse_without_entity(plan.bound, sizes)
+    refuse_without_entity(plan.question, sizes)
     looks = [(look, _same_table(session.row(look.step), total, plan)) for look in plan.looks]
     distinct = {
-        column.name: int(row[f"kanon_distinct_{place}"])
+        column.name: int(row[f"kanon_distinct_{number}"])
         for look, row in looks
-        for place, column in enumerate(look.columns, start=1)
+        for number, column in enumerate(look.columns, start=1)
     }
     people = next((int(row["kanon_people"]) for _, row in looks if "kanon_people" in row), None)
     in_several = people is not None and people_in(sizes) > people
@@ -407,7 +409,7 @@ def _table_profile(
         for knows in plan.knows:
             distinct_here = distinct[knows.column.name]
             known.append(_known_column(knows, distinct_here, summary, plan, session))
-    of_sets = _set_statistics(planned, plan.bound, total, session)
+    of_sets = _set_statistics(planned, plan.question, total, session)
     without: list[LackedColumn] = []
     with session.if_in_time("without"):
         session.materialise(plan.combinations)
@@ -418,7 +420,7 @@ def _table_profile(
         for elimination in plan.eliminations:
             eliminations.append(_eliminated(elimination.column, session.row(elimination.step)))
     curve = _known_events(planned, counts, session)
-    requested = sets_of(planned.bound.quasi_identifiers, planned.identifying)
+    requested = sets_of(planned.question.quasi_identifiers, planned.identifying)
     stop, stop_warnings = stopped(session, of_sets.subsets, requested)
     table = _result(
         planned,
@@ -447,13 +449,13 @@ def _same_table(row: Row, total: int, plan: ProfilePlan) -> Row:
     """The row, if its statement counted as many records as the first one."""
     if int(row["kanon_records"]) != total:
         raise EngineError(
-            f"{plan.bound.table.name} changed while it was being profiled; run it again."
+            f"{plan.question.table.name} changed while it was being profiled; run it again."
         )
     return row
 
 
 def _warnings(plan: ProfilePlan) -> Iterator[str]:
-    yield from left_out(plan.bound)
+    yield from left_out(plan.question)
     if plan.passed_over:
         is_one = len(plan.passed_over) == 1
         yield (
@@ -527,7 +529,7 @@ def _lacked_column(
 
 
 def _eliminated(column: BoundColumn, row: Row) -> Elimination:
-    confidence = (row[f"kanon_confidence_{place}"] for place in range(RULED_OUT + 1))
+    confidence = (row[f"kanon_confidence_{index}"] for index in range(RULED_OUT + 1))
     eliminations = row["kanon_eliminations"]
     return Elimination(
         column.name,
@@ -537,15 +539,15 @@ def _eliminated(column: BoundColumn, row: Row) -> Elimination:
 
 
 def _result(planned: _Planned, status: Status, session: Session, **fields: Any) -> TableProfile:
-    bound = planned.bound
+    question = planned.question
     return TableProfile(
-        name=bound.spec.name or bound.table.name,
+        name=question.spec.name or question.table.name,
         engine=session.engine.name,
         status=status,
-        quasi_identifiers=tuple(column.name for column in bound.quasi_identifiers),
+        quasi_identifiers=tuple(column.name for column in question.quasi_identifiers),
         k_threshold=planned.k,
-        sensitive=tuple(column.name for column in bound.sensitive),
-        entity=bound.entity.name if bound.entity else None,
+        sensitive=tuple(column.name for column in question.sensitive),
+        entity=question.entity.name if question.entity else None,
         sql=session.sql_by_step,
         seconds=time.monotonic() - session.started,
         **fields,

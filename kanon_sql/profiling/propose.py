@@ -299,7 +299,7 @@ def propose(
     where = table_spec.connect or (engine if isinstance(engine, str) else None)
     source = _source(table_spec, output, is_file=where is None and engine is None)
     settings = _settings(table_spec, where, output)
-    bound, (counted, profile) = answer_of_one_table(
+    question, (counted, profile) = answer_of_one_table(
         spec,
         run,
         _profiled,
@@ -310,12 +310,12 @@ def propose(
     is_file = output is not None and (output.is_file() or not output.exists())
     schema = (output.parent if output else Path()) / SCHEMA
     proposed = ProposedSpec(
-        table=bound.table.name,
+        table=question.table.name,
         records=counted.records,
         source=source,
         columns=tuple(_columns(profile, counted)),
         k=DEFAULT_K,
-        entity=bound.entity.name if bound.entity else None,
+        entity=question.entity.name if question.entity else None,
         several=counted.people is not None and counted.people < counted.records,
         settings=settings,
         schema=SCHEMA if is_file or schema.is_file() else None,
@@ -329,13 +329,13 @@ def propose(
 
 
 def _profiled(session: Session, table: OpenTable) -> tuple[RecordCounts, OpenProfile]:
-    bound = table.bound
-    counted = counted_records(bound, session)
+    question = table.question
+    counted = counted_records(question, session)
     if not counted.records:
         raise NoDataError(
-            f"{bound.table.name} has no records, so nothing can be proposed for its columns."
+            f"{question.table.name} has no records, so nothing can be proposed for its columns."
         )
-    return counted, open_profile(bound, Identifying(), counted, DEFAULT_K, session)
+    return counted, open_profile(question, Identifying(), counted, DEFAULT_K, session)
 
 
 # --- source and settings --------------------------------------------------------------------

@@ -120,7 +120,7 @@ class Combinations:
     `tables` are the tables that it reads."""
 
     session: Session
-    bound: ResolvedQuestion
+    question: ResolvedQuestion
     columns: tuple[BoundColumn, ...]
     relation: str
     tables: frozenset[str]
@@ -147,14 +147,14 @@ class Combinations:
 
     @property
     def _question(self) -> str:
-        return f"Which combinations of values of {self._label} occur in {self.bound.table.name}?"
+        return f"Which combinations of values of {self._label} occur in {self.question.table.name}?"
 
     def _combinations(self, numbered: bool) -> str:
         return render(
             "value_combinations",
             relation=self.relation,
             columns=self.columns,
-            entity=self.bound.entity,
+            entity=self.question.entity,
             numbered=numbered,
         )
 
@@ -181,7 +181,7 @@ class Combinations:
 
     @property
     def of_people(self) -> bool:
-        return self.bound.entity is not None
+        return self.question.entity is not None
 
     @property
     def is_coded(self) -> bool:
@@ -191,19 +191,19 @@ class Combinations:
 
     @property
     def keys(self) -> list[str]:
-        return [key_of(place) for place in range(1, len(self.columns) + 1)]
+        return [key_of(number) for number in range(1, len(self.columns) + 1)]
 
     def classes(self, name: str, subsets: Sequence[Subset]) -> dict[int, Row]:
         """Class statistics of each set, by its number; cached."""
         new = [subset for subset in subsets if frozenset(subset.places) not in self._rows_by_set]
         left = len(new)
         at_once = AT_ONCE if self.session.max_seconds is None else FEW_AT_ONCE
-        for place, batch in enumerate(in_batches(new, at_once), start=1):
+        for number, batch in enumerate(in_batches(new, at_once), start=1):
             rows = self.session.rows(
                 self.step(
-                    name if place == 1 else f"{name}_{place}",
-                    f"How many {counted(self.bound)} of {self.bound.table.name} share the values "
-                    f"of each set of {len(batch[0].places)} of {self._label}?",
+                    name if number == 1 else f"{name}_{number}",
+                    f"How many {counted(self.question)} of {self.question.table.name} share the "
+                    f"values of each set of {len(batch[0].places)} of {self._label}?",
                     render(
                         "subset_classes",
                         combinations=self.source,
@@ -219,7 +219,7 @@ class Combinations:
             for row in rows:
                 if int(row["kanon_all_records"]) != self.records:
                     raise EngineError(
-                        f"{self.bound.table.name} changed while it was being profiled; run it "
+                        f"{self.question.table.name} changed while it was being profiled; run it "
                         "again."
                     )
                 self._rows_by_set[frozenset(by_number[int(row["kanon_set"])].places)] = row
@@ -240,7 +240,7 @@ class Combinations:
         return self.classes("all_columns", [every])[0]
 
     def names_of(self, subset: Subset) -> tuple[str, ...]:
-        return tuple(self.columns[place - 1].name for place in subset.places)
+        return tuple(self.columns[index - 1].name for index in subset.places)
 
     def step(self, name: str, question: str, sql: str) -> Statement:
         """A statement on temporary relations, or on the tables they are computed from."""
@@ -266,11 +266,11 @@ class Combinations:
     def _coded(self, raw: str) -> str:
         codes = [
             self.materialise(
-                f"codes_{self.name}_{place}",
+                f"codes_{self.name}_{number}",
                 f"Which integer code does each value of {column.name} have?",
-                render("coded_values", combinations=raw, key=key_of(place)),
+                render("coded_values", combinations=raw, key=key_of(number)),
             )
-            for place, column in enumerate(self.columns, start=1)
+            for number, column in enumerate(self.columns, start=1)
         ]
         coded = self.materialise(
             self.name,
@@ -394,7 +394,7 @@ def _step_by_step(
         of_size = [subset for subset in subsets if len(subset.places) == size.number]
         batches = [
             combinations.materialise(
-                f"uniques_{size.number}_{place}",
+                f"uniques_{size.number}_{number}",
                 f"Which combinations are unique on {size.number} columns and on no subset of them?",
                 render(
                     "minimal_uniques",
@@ -404,7 +404,7 @@ def _step_by_step(
                     nulls_are_values=nulls_are_values,
                 ),
             )
-            for place, batch in enumerate(in_batches(of_size), start=1)
+            for number, batch in enumerate(in_batches(of_size), start=1)
         ]
         before = [earlier] if earlier else []
         earlier = combinations.materialise(

@@ -82,7 +82,7 @@ def read_contract(
     spec = AuditSpec(tables=tables)
     spec._contract = path
     places = tuple(
-        TablePlaces(contract.document.place(("schema", entry.place))) for entry in chosen
+        TablePlaces(contract.document.place(("schema", entry.index))) for entry in chosen
     )
     return SelectedTables(spec, notes=tuple(notes), places=places)
 
@@ -91,7 +91,7 @@ def read_contract(
 class SchemaObject:
     """A table of a contract, with its settings as those of a dbt node."""
 
-    place: int
+    index: int
     """Its number in the contract."""
     node: Node
     physical_name: str
@@ -128,7 +128,7 @@ class Contract:
                     "columns alone. Move them there.",
                 )
         objects = tuple(
-            _schema_object(document, place, item) for place, item in enumerate(declared)
+            _schema_object(document, index, item) for index, item in enumerate(declared)
         )
         return cls(document, objects)
 
@@ -314,10 +314,10 @@ def _refuse_repeated_names(
 ) -> None:
     """Raise `SpecError` for a name that is declared twice, as one of its settings would be lost."""
     names: set[str] = set()
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         if item["name"] in names:
             raise document.error(
-                (*location, place), f'"{item["name"]}" is declared twice. Declare it once.'
+                (*location, index), f'"{item["name"]}" is declared twice. Declare it once.'
             )
         names.add(item["name"])
 
@@ -339,10 +339,10 @@ def _list_of(
 
 
 def _schema_object(
-    document: YamlDocument, place: int, schema_object: Mapping[str, Any]
+    document: YamlDocument, index: int, schema_object: Mapping[str, Any]
 ) -> SchemaObject:
     name = schema_object["name"]
-    location: tuple[int | str, ...] = ("schema", place)
+    location: tuple[int | str, ...] = ("schema", index)
     properties = schema_object.get("properties") or []
     if not isinstance(properties, list) or not all(_is_named(column) for column in properties):
         raise document.error(
@@ -375,7 +375,7 @@ def _schema_object(
         key=PROPERTY,
         home="the contract",
     )
-    return SchemaObject(place, node, physical if isinstance(physical, str) else name, tuple(checks))
+    return SchemaObject(index, node, physical if isinstance(physical, str) else name, tuple(checks))
 
 
 def _settings(
@@ -411,14 +411,14 @@ def _rule_checks(
     column: str | None,
 ) -> Iterator[Model]:
     """The checks of the custom rules of this engine; a column's are on its sensitive values."""
-    for place, rule in enumerate(_list_of(document, location, entry, "quality")):
+    for index, rule in enumerate(_list_of(document, location, entry, "quality")):
         if not isinstance(rule, dict) or not is_spelled_as(rule.get("engine"), ENGINE):
             continue
         if rule["engine"] != ENGINE:
             raise document.error(
-                (*location, "quality", place), f"the engine {rule['engine']} is spelled {ENGINE}."
+                (*location, "quality", index), f"the engine {rule['engine']} is spelled {ENGINE}."
             )
-        rule_location = (*location, "quality", place, "implementation")
+        rule_location = (*location, "quality", index, "implementation")
         implementation = rule.get("implementation")
         if not isinstance(implementation, dict) or not isinstance(implementation.get("model"), str):
             raise document.error(
@@ -485,26 +485,26 @@ def with_rules(
     # From the last table to the first, so that the numbers of the lines before stay.
     for entry in reversed(contract.objects):
         if entry.node.name in rules:
-            _replace(contract.document, lines, entry.place, rules[entry.node.name], end)
+            _replace(contract.document, lines, entry.index, rules[entry.node.name], end)
     return "".join(lines)
 
 
 def _replace(
     document: YamlDocument,
     lines: list[str],
-    place: int,
+    index: int,
     rules: Sequence[Mapping[str, Any]],
     end: str,
 ) -> None:
     """Replace the rules of one table within the lines of the file."""
-    location = ("schema", place, "quality")
+    location = ("schema", index, "quality")
     items = document.items(location)
     if items is None:
-        column, last = document.mapping_lines(("schema", place))
+        column, last = document.mapping_lines(("schema", index))
         block = [f"{' ' * column}quality:{end}", *_yaml_lines(rules, column + 2, end)]
         lines[last:last] = block if rules else []
         return
-    old_rules = document.value["schema"][place]["quality"]
+    old_rules = document.value["schema"][index]["quality"]
     is_foreign = [
         not (isinstance(rule, dict) and str(rule.get("id", "")).startswith(RULE_ID_PREFIX))
         for rule in old_rules

@@ -431,7 +431,7 @@ def _missing(record: str, delimiter: str) -> list[int]:
         record.rstrip("\r\n"),
         re.DOTALL,
     )
-    return [place for place, field in enumerate(fields) if not field[1]]
+    return [index for index, field in enumerate(fields) if not field[1]]
 
 
 def _first_record(text: str) -> str:
@@ -439,7 +439,7 @@ def _first_record(text: str) -> str:
     on."""
     lines = text.lstrip("\r\n").split("\n")
     quotes = accumulate(line.count('"') for line in lines)
-    end = next((place for place, count in enumerate(quotes, 1) if count % 2 == 0), 1)
+    end = next((number for number, count in enumerate(quotes, 1) if count % 2 == 0), 1)
     return "\n".join(lines[:end])
 
 

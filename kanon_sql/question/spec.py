@@ -321,9 +321,9 @@ class AuditSpec(SpecPart, BaseModel):
             raise ValueError('the key "tables" is missing.')
         for key in get_args(TablesKey):
             names = [table.name for table in getattr(self, key)]
-            for place, name in enumerate(names):
-                if name is not None and name in names[:place]:
-                    with located(key, place, "name"):
+            for index, name in enumerate(names):
+                if name is not None and name in names[:index]:
+                    with located(key, index, "name"):
                         raise SpecError(f'two tables have the name "{name}".')
         return self
 
@@ -384,15 +384,15 @@ class AuditSpec(SpecPart, BaseModel):
         tables: Sequence[TableSpec | PublishedSpec] = getattr(self, key)
         return tuple(
             TablePlaces(
-                document.place((key, place)),
+                document.place((key, index)),
                 tuple(
-                    document.place((key, place, "checks", number))
+                    document.place((key, index, "checks", number))
                     for number in sorted(
                         range(len(table.checks)), key=lambda number: not table.checks[number].gates
                     )
                 ),
             )
-            for place, table in enumerate(tables)
+            for index, table in enumerate(tables)
         )
 
     @model_validator(mode="before")

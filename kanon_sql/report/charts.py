@@ -302,7 +302,7 @@ def _axis(
     ticks = axis.get("values")
     if ticks is None:
         step = _step((high - low) / axis.get("tickCount", _TICKS))
-        ticks = [low + step * place for place in range(math.ceil((high - low) / step - 1e-9) + 1)]
+        ticks = [low + step * index for index in range(math.ceil((high - low) / step - 1e-9) + 1)]
         high = ticks[-1]
     shown = [tick for tick in ticks if low - 1e-12 <= tick <= high + 1e-12]
     return _Axis(

@@ -51,7 +51,7 @@ def _section(table: ExpectedTable) -> Iterator[Block]:
     yield Heading([printable(table.name), table.engine, f"reads {reads}"])
     for step in table.steps:
         runs = [f"Runs {step.only}."] if step.only else []
-        yield Prose([printable(step.question), *runs], name=step.name)
+        yield Prose([printable(step.words), *runs], name=step.name)
     if table.search is None:
         closing = f"{plural(len(table.steps), 'statement')}, kanon-sql compile shows them."
     else:

@@ -191,8 +191,8 @@ def _sql_of_cells(name: str, example: CellExample) -> Statement | None:
         return None
     figures = {
         column
-        for place, column in enumerate(example.columns)
-        if all(isinstance(row[place], int) for row in example.fails)
+        for index, column in enumerate(example.columns)
+        if all(isinstance(row[index], int) for row in example.fails)
     }
     columns = tuple(
         Column(column, "INTEGER" if column in figures else "VARCHAR") for column in example.columns

@@ -199,7 +199,7 @@ def _list(lines: list[str]) -> Iterator[str]:
 def _table(lines: list[str]) -> Iterator[str]:
     """A table in columns if it fits; else each row as a paragraph per cell."""
     header, _, *rows = ([*map(_without_markup, _cells(line))] for line in lines)
-    widths = [max(len(row[place]) for row in (header, *rows)) for place in range(len(header))]
+    widths = [max(len(row[index]) for row in (header, *rows)) for index in range(len(header))]
     if sum(widths) + 3 * len(widths) + 4 <= WIDTH:
         yield from in_columns([header, *rows])
         return

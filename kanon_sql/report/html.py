@@ -133,7 +133,7 @@ class _Table(NamedTuple):
 def _as_table(grid: Grid) -> _Table:
     heads, *cells = cells_of(grid)
     words = len(grid.header.words)
-    first = next((place for place, head in enumerate(heads) if head), 0)
+    first = next((index for index, head in enumerate(heads) if head), 0)
     rows = [[*map(_with_bar, row)] for row in cells]
     return _Table(heads, rows, range(words, len(heads)), min(first, words - 1))
 

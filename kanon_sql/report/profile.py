@@ -168,7 +168,7 @@ def _elimination(table: TableProfile) -> Grid:
     return Grid(
         "How certain a sensitive value is in the worst class, after ruling out its most frequent "
         "other values:",
-        named_row("ruled out", *(str(place) for place in range(ruled_out)), "certain after"),
+        named_row("ruled out", *(str(index) for index in range(ruled_out)), "certain after"),
         [
             named_row(
                 printable(elimination.sensitive),

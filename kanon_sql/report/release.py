@@ -474,8 +474,8 @@ def _steps(result: ReleaseFindings) -> Grid:
     k = sole_required_k(result)
     violating = "violating\nclasses" if k is None else f"classes\nbelow{KEPT_TOGETHER}{number(k)}"
     steps = (
-        step_row(step, place, step.to_level - 1, records_before)
-        for place, step in enumerate(release.steps, start=1)
+        step_row(step, index, step.to_level - 1, records_before)
+        for index, step in enumerate(release.steps, start=1)
     )
     idle = release.algorithm == "datafly" and not release.steps
     grid = Grid(
@@ -521,11 +521,11 @@ def comparison_of_algorithms(release: Anonymization) -> Grid:
     )
 
 
-def step_row(step: GeneralizationStep, place: int, from_level: int, total: int = 0) -> GridRow:
+def step_row(step: GeneralizationStep, index: int, from_level: int, total: int = 0) -> GridRow:
     """A step as a row of the table of steps."""
     return GridRow(
         (
-            f"{place:>4}",
+            f"{index:>4}",
             printable(step.attribute),
             KEPT_TOGETHER.join((str(from_level), "→", str(step.to_level))),
             printable(step.label),
@@ -638,7 +638,7 @@ def _levels_of(
 ) -> Iterator[GridRow]:
     """A row per level reached, with a bar for its share of the records."""
     total = sum(reached.values())
-    for place, (level, records) in enumerate(sorted(reached.items())):
+    for index, (level, records) in enumerate(sorted(reached.items())):
         yield GridRow(
             (
                 printable(name),
@@ -648,7 +648,7 @@ def _levels_of(
             (
                 number(records),
                 short_share(records, total),
-                short_percent(metrics.loss_by_quasi_identifier.get(name)) if place == 0 else "",
+                short_percent(metrics.loss_by_quasi_identifier.get(name)) if index == 0 else "",
             ),
         )
 

@@ -137,18 +137,18 @@ def grid_lines(grid: Grid, width: int) -> Iterator[Line]:
     rows = (grid.header, *grid.rows)
     columns = range(len(grid.header.figures))
     full = [row.figures for row in rows if len(row.figures) == len(columns)]
-    sizes = [widest(figures[place] for figures in full) for place in columns]
+    sizes = [widest(figures[index] for figures in full) for index in columns]
     names = _aligned(rows, room.inner - room.taken(sizes))
     widest_name = max(map(widest, names))
     for some in _portions(sizes, room.inner - min(widest_name, room.inner // 2), room):
-        yield from _portion(rows, names, {place: sizes[place] for place in some}, room)
+        yield from _portion(rows, names, {index: sizes[index] for index in some}, room)
 
 
 def _aligned(rows: Sequence[GridRow], width: int) -> list[list[str]]:
     """The text cells of each row: aligned on one line, wrapped in the last column, or joined."""
     columns = len(rows[0].words)
     unspanned = [row.words for row in rows if len(row.words) == columns]
-    sizes = [widest(words[place] for words in unspanned) for place in range(columns)]
+    sizes = [widest(words[index] for words in unspanned) for index in range(columns)]
     names = [INDENT.join([*map(padded, row.words[:-1], sizes), row.words[-1]]) for row in rows]
     if widest(names) <= width:
         return [[name] for name in names]
@@ -171,11 +171,11 @@ def _in_its_column(words: Sequence[str], sizes: Sequence[int], width: int) -> It
 def _portions(sizes: Sequence[int], width: int, room: _Room) -> Iterator[list[int]]:
     """Group the figure columns into portions that fit the width."""
     portion: list[int] = []
-    for place in range(len(sizes)):
-        if portion and room.taken(sizes[column] for column in (*portion, place)) > width:
+    for index in range(len(sizes)):
+        if portion and room.taken(sizes[column] for column in (*portion, index)) > width:
             yield portion
             portion = []
-        portion.append(place)
+        portion.append(index)
     yield portion
 
 
@@ -211,13 +211,13 @@ def _portion(
 
 def _figure_lines(row: GridRow, sizes: Mapping[int, int], gap: str) -> list[str]:
     """The figures of a row, bottom-aligned on as many lines as its tallest cell."""
-    cells = {place: row.figures[place].split("\n") for place in sizes}
+    cells = {index: row.figures[index].split("\n") for index in sizes}
     height = max(map(len, cells.values()))
-    stacked = {place: [""] * (height - len(cell)) + cell for place, cell in cells.items()}
+    stacked = {index: [""] * (height - len(cell)) + cell for index, cell in cells.items()}
     return [
         "".join(
-            f"{gap}{' ' * (size - width_of(stacked[place][line]))}{stacked[place][line]}"
-            for place, size in sizes.items()
+            f"{gap}{' ' * (size - width_of(stacked[index][line]))}{stacked[index][line]}"
+            for index, size in sizes.items()
         )
         for line in range(height)
     ]

@@ -198,8 +198,8 @@ def _before_the_jump(tradeoff: Tradeoff) -> tuple[int, str]:
     most, k = max(rises, default=(0.0, 0), key=lambda rise: rise[0])
     if most <= 0:
         return costs[-1][0], "" if len(costs) == 1 else "No k costs more than a smaller one."
-    place = [size for size, _ in costs].index(k)
-    (_, before), (larger, after) = costs[place : place + 2]
+    index = [size for size, _ in costs].index(k)
+    (_, before), (larger, after) = costs[index : index + 2]
     from_to = " to ".join(
         _loss_text(loss, in_shares=tradeoff.are_shares) for loss in (before, after)
     )

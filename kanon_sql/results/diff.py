@@ -444,9 +444,9 @@ def _by_key(
     items: Sequence[Any], key: Callable[[Any], str], matched: set[int]
 ) -> dict[str, list[int]]:
     places_by_key: dict[str, list[int]] = {}
-    for place, item in enumerate(items):
-        if place not in matched:
-            places_by_key.setdefault(key(item), []).append(place)
+    for index, item in enumerate(items):
+        if index not in matched:
+            places_by_key.setdefault(key(item), []).append(index)
     return places_by_key
 
 

@@ -515,7 +515,7 @@ def _audit(document: JsonValue) -> AuditFindings:
     _refuse_undated(document)
     if not read.tables:
         raise InputError(f"{document.path} has no table. {document.hint}")
-    stored_tables = [document.part("tables").part(place) for place in range(len(read.tables))]
+    stored_tables = [document.part("tables").part(index) for index in range(len(read.tables))]
     tables = tuple(
         _cells_result(stored, table)
         if isinstance(stored.value, Mapping) and {"by", "published"} <= stored.value.keys()
@@ -547,8 +547,8 @@ def _cells_result(table_json: JsonValue, table: TableResult) -> CellsResult:
     own_fields = vars(table_json.read(_StoredCells))
     cells = own_fields.pop("summary")
     margins = table_json.value.get("margins")
-    for place in range(len(table.checks)):
-        check = table_json.part("checks").part(place)
+    for index in range(len(table.checks)):
+        check = table_json.part("checks").part(index)
         _refuse_for_outsiders(check)
         check.read(CellDetails)
     checks = [
@@ -595,8 +595,8 @@ def _checks(stored_checks: JsonValue, checks: Sequence[CheckResult]) -> Iterator
 
     Raises unless every figure of a check with an achieved value is a number or null.
     """
-    for place, check in enumerate(checks):
-        stored = stored_checks.part(place)
+    for index, check in enumerate(checks):
+        stored = stored_checks.part(index)
         model = _model(stored)
         if not isinstance(model, CellModel):
             stored.read(CheckDetails)

@@ -132,7 +132,7 @@ def _segments(pieces: Sequence[_Piece], bracketed: bool) -> list[_Segment]:
     If no bracket closes on the line, the segments are those within an unclosed one.
     """
     for level in sorted({piece.depth for piece in pieces}):
-        outer = [place for place, piece in enumerate(pieces) if piece.depth == level]
+        outer = [index for index, piece in enumerate(pieces) if piece.depth == level]
         within = _of_brackets(pieces, outer)
         segments = _of_clauses(pieces, outer) or _of_operands(pieces, outer, bracketed)
         if (
@@ -147,19 +147,19 @@ def _segments(pieces: Sequence[_Piece], bracketed: bool) -> list[_Segment]:
 
 
 def _of_clauses(pieces: Sequence[_Piece], outer: Sequence[int]) -> list[_Segment]:
-    then = [place for place in outer if pieces[place].type == TokenType.THEN]
+    then = [index for index in outer if pieces[index].type == TokenType.THEN]
     if pieces[0].type == TokenType.WHEN and then:
         return _split(pieces, then[:1], 0)
-    columns = [place + 1 for place in outer if pieces[place].type == TokenType.COMMA]
+    columns = [index + 1 for index in outer if pieces[index].type == TokenType.COMMA]
     if columns and columns[0] < len(pieces):
         return _split(pieces, columns, 1 if pieces[0].type in _SORTED_BY else 0)
-    sorted_by = [place for place in outer if place and pieces[place].type in _SORTED_BY]
+    sorted_by = [index for index in outer if index and pieces[index].type in _SORTED_BY]
     return _split(pieces, sorted_by, 0) if sorted_by else []
 
 
 def _of_operands(pieces: Sequence[_Piece], outer: Sequence[int], bracketed: bool) -> list[_Segment]:
     for operators in _OPERATORS:
-        before = [place for place in outer if place and _is_between(pieces, place, operators)]
+        before = [index for index in outer if index and _is_between(pieces, index, operators)]
         if before:
             return _split(pieces, before, 0 if bracketed and operators <= _CONDITIONS else 1)
     return []
@@ -168,22 +168,22 @@ def _of_operands(pieces: Sequence[_Piece], outer: Sequence[int], bracketed: bool
 def _split(pieces: Sequence[_Piece], places: Sequence[int], further: int) -> list[_Segment]:
     ends = [0, *places, len(pieces)]
     groups = [pieces[start:end] for start, end in pairwise(ends) if start < end]
-    return [_Segment(group, further if place else 0) for place, group in enumerate(groups)]
+    return [_Segment(group, further if index else 0) for index, group in enumerate(groups)]
 
 
-def _is_between(pieces: Sequence[_Piece], place: int, operators: set[TokenType]) -> bool:
+def _is_between(pieces: Sequence[_Piece], index: int, operators: set[TokenType]) -> bool:
     """Whether the token is an infix operator, and not the AND of a BETWEEN."""
-    if pieces[place].type not in operators:
+    if pieces[index].type not in operators:
         return False
-    if pieces[place].type == TokenType.AND:
+    if pieces[index].type == TokenType.AND:
         before = [
             piece.type
-            for piece in pieces[:place]
-            if piece.depth == pieces[place].depth
+            for piece in pieces[:index]
+            if piece.depth == pieces[index].depth
             and piece.type in (TokenType.AND, TokenType.BETWEEN)
         ]
         return before[-1:] != [TokenType.BETWEEN]
-    last = pieces[place - 1].type
+    last = pieces[index - 1].type
     return last in _OPERANDS or last in _CLOSING
 
 
@@ -202,8 +202,8 @@ def _of_brackets(pieces: Sequence[_Piece], outer: Sequence[int]) -> list[_Segmen
     inner = pieces[opening + 1 : closing]
     least = min(piece.depth for piece in inner)
     branches = [
-        place
-        for place, piece in enumerate(inner)
+        index
+        for index, piece in enumerate(inner)
         if piece.depth == least and piece.type in _BRANCHES
     ]
     if pieces[opening].type == TokenType.CASE:

@@ -216,9 +216,9 @@ def _lines(text: str) -> str:
     return f"unnest(string_split(\n    {text},\n    chr(10)\n))"
 
 
-def _split_part(text: str, divider: str, place: int) -> str:
+def _split_part(text: str, divider: str, index: int) -> str:
     """The 1-based field of a text split at dividers."""
-    return f"split_part({text}, {literal(divider)}, {place})"
+    return f"split_part({text}, {literal(divider)}, {index})"
 
 
 HOST = {

@@ -95,7 +95,7 @@ class Statement:
     """
 
     name: str
-    question: str
+    words: str
     sql: str
     models: tuple[type[Cited], ...] = ()
     only: str = ""
@@ -121,7 +121,7 @@ class Statement:
         `sql` is the statement in another dialect, `also` further header lines.
         """
         header = [
-            ("Question", self.question),
+            ("Question", self.words),
             *(("Where", chosen) for chosen in self.chosen),
             *(("Demanded", condition) for condition in self.pass_conditions),
             *(("Model", f"{m.title}. {m.promise} ({m.source})") for m in self.models),
@@ -153,5 +153,5 @@ def _comment(header: list[tuple[str, str]]) -> Iterator[str]:
         lines = textwrap.wrap(
             without_control(" ".join(text.split())), width=86, break_on_hyphens=False
         )
-        for place, line in enumerate(lines):
-            yield f"-- {label if place == 0 else '':<10} {line}"
+        for index, line in enumerate(lines):
+            yield f"-- {label if index == 0 else '':<10} {line}"

@@ -249,7 +249,7 @@ union all
     select
         {{ node.number }} as kanon_at_node,
 {% for each in lossy %}
-        {{ "max" if each.key in node.constant }}({{ each.key }}_{{ node.levels[each.place - 1] }}) as {{ each.key }},
+        {{ "max" if each.key in node.constant }}({{ each.key }}_{{ node.levels[each.number - 1] }}) as {{ each.key }},
 {% endfor %}
         cast(sum(kanon_records) as bigint) as kanon_records
     from {{ node.set }}
@@ -292,7 +292,7 @@ inner join {{ labels[each.key] }} as labels_{{ each.key }}
     on labels_{{ each.key }}.kanon_place = suppressed_classes.{{ each.key }}
     and labels_{{ each.key }}.kanon_level = case suppressed_classes.kanon_at_node
 {% for node in nodes %}
-        when {{ node.number }} then {{ node.levels[each.place - 1] }}
+        when {{ node.number }} then {{ node.levels[each.number - 1] }}
 {% endfor %}
     end
 {% endfor %}

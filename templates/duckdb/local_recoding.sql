@@ -484,11 +484,11 @@ select
     members.{{ each.key }},
     case
 {% for level in each.levels %}
-        when going.kanon_qi = {{ each.place }} and going.kanon_level = {{ level }} then values_{{ each.place }}.kanon_place_{{ level - 1 }}
+        when going.kanon_qi = {{ each.number }} and going.kanon_level = {{ level }} then values_{{ each.number }}.kanon_place_{{ level - 1 }}
 {% endfor %}
-        when going.kanon_qi = {{ each.place }} then null
-        {{ "when choices.kanon_open_" ~ each.place ~ " then" if closing else "else" }} members.kanon_next_{{ each.place }}
-    end as kanon_next_{{ each.place }},
+        when going.kanon_qi = {{ each.number }} then null
+        {{ "when choices.kanon_open_" ~ each.number ~ " then" if closing else "else" }} members.kanon_next_{{ each.number }}
+    end as kanon_next_{{ each.number }},
 {% endfor %}
 {% for column in carried %}
     members.{{ kanon_sql.alias(column) }},
@@ -496,15 +496,15 @@ select
     members.kanon_records
 from {{ members }} as members
 {% for each in moved if each.levels %}
-inner join {{ each.values }} as values_{{ each.place }}
-    on values_{{ each.place }}.kanon_place_0 = members.{{ each.key }}
+inner join {{ each.values }} as values_{{ each.number }}
+    on values_{{ each.number }}.kanon_place_0 = members.{{ each.key }}
 {% endfor %}
 inner join (
     select
         kanon_class,
         any_value(kanon_qi) as kanon_qi,
 {% for each in moved if closing %}
-        any_value(kanon_open_{{ each.place }}) as kanon_open_{{ each.place }},
+        any_value(kanon_open_{{ each.number }}) as kanon_open_{{ each.number }},
 {% endfor %}
         max(case when kanon_place is null then kanon_part end) as kanon_rest_part
     from {{ splits }}
@@ -515,7 +515,7 @@ left join {{ splits }} as going
     on going.kanon_class = members.kanon_class
     and going.kanon_place = case choices.kanon_qi
 {% for each in moved %}
-        when {{ each.place }} then members.kanon_next_{{ each.place }}
+        when {{ each.number }} then members.kanon_next_{{ each.number }}
 {% endfor %}
     end
 {%- endmacro %}
@@ -690,8 +690,8 @@ left join {{ shown }} as shown using (kanon_class)
 {% macro recoded_records(records, columns, raw, recodings, star=false) %}
 select
 {% for column in columns %}
-{% set value = "recodings.kanon_shown_" ~ column.place if column.place else "records." ~ kanon_sql.ident(column) %}
-{% if not column.place %}
+{% set value = "recodings.kanon_shown_" ~ column.number if column.number else "records." ~ kanon_sql.ident(column) %}
+{% if not column.number %}
     {{ kanon_sql.one_zero(column) }}{{ "," if not loop.last }}
 {% else %}
     {{ "case when recodings.kanon_is_suppressed then '*' else " ~ value ~ " end" if star else value }} as {{ kanon_sql.ident(column) }}{{ "," if not loop.last }}

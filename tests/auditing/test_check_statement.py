@@ -137,8 +137,8 @@ def engine() -> Iterator[Engine]:
 def test_its_text(name: str, engine: Engine) -> None:
     """KANON_SQL_UPDATE_GOLDEN=1 writes it anew."""
     plan = planned(spec_of(name), 0, engine).plan
-    [check] = [each for each in plan.bound.checks if each.model.name() == name]
-    statement = check_statement(plan.bound, check)
+    [check] = [each for each in plan.question.checks if each.model.name() == name]
+    statement = check_statement(plan.question, check)
     assert statement is not None
     statement.check()
     file = GOLDEN / "own_statements" / f"{name}.sql"
@@ -157,7 +157,9 @@ def test_its_text(name: str, engine: Engine) -> None:
 
 def statement_of(spec: AuditSpec, engine: Engine) -> str:
     plan = planned(spec, 0, engine).plan
-    statements = [check_statement(plan.bound, check) for check in plan.bound.checks if check.gates]
+    statements = [
+        check_statement(plan.question, check) for check in plan.question.checks if check.gates
+    ]
     [statement] = statements
     assert statement is not None
     return statement.sql
@@ -206,7 +208,7 @@ def test_estimates_and_what_is_only_measured_have_none() -> None:
             tables=[{"source": source, "quasi_identifiers": ["zip"], "checks": checks}]
         )
         plan = planned(spec, 0, engine).plan
-        assert {check_statement(plan.bound, each) for each in plan.bound.checks} == {None}
+        assert {check_statement(plan.question, each) for each in plan.question.checks} == {None}
 
 
 @pytest.mark.parametrize(
@@ -223,7 +225,7 @@ def test_events_that_are_drawn_or_are_many_have_none(check: Any, engine: Engine)
     table = {"source": "patients", "entity": "patient", "events": ["diagnosis"], "checks": [check]}
     plan = planned(AuditSpec(tables=[table]), 0, engine).plan
 
-    assert {check_statement(plan.bound, each) for each in plan.bound.checks} == {None}
+    assert {check_statement(plan.question, each) for each in plan.question.checks} == {None}
 
 
 def test_a_person_with_several_quasi_identifiers_is_an_error_of_the_database() -> None:

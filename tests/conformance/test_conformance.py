@@ -95,8 +95,8 @@ def test_the_statement_of_a_check_fails_on_an_empty_table(database: Database) ->
     with connect(database.url) as engine:
         for where in (None, "zip = '1' and zip = '2'"):
             plan = planned(AuditSpec(tables=[table | {"where": where}]), 0, engine).plan
-            [check] = plan.bound.checks
-            statement = check_statement(plan.bound, check)
+            [check] = plan.question.checks
+            statement = check_statement(plan.question, check)
             assert statement is not None
             with pytest.raises(kanon.KanonError) if where else nullcontext():
                 figures += engine.query(statement.sql)

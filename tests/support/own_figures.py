@@ -25,8 +25,8 @@ def own_figures() -> Iterator[Compared]:
 
     def also(plan: Plan, session: Session, show_values: bool = False) -> TableResult:
         result = answered(plan, session, show_values)
-        for check, found in zip(plan.bound.checks, result.checks, strict=True):
-            statement = check_statement(plan.bound, check)
+        for check, found in zip(plan.question.checks, result.checks, strict=True):
+            statement = check_statement(plan.question, check)
             if statement is not None and found.holds is not None:
                 compared.append((found, int(session.row(statement)["failures"])))
         return result

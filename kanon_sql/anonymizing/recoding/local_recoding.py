@@ -109,7 +109,7 @@ def _factors(sets: FrequencySets, records: int, weights: Mapping[str, float]) ->
 class _Moved(NamedTuple):
     """The levels above 0 that splits reached in a quasi-identifier."""
 
-    place: int
+    number: int
     key: str
     values: str
     levels: Sequence[int]
@@ -291,7 +291,7 @@ class _Rounds:
             name,
             int(counts["kanon_split"]),
             int(counts["kanon_parts"]),
-            tuple(_levels_reached(counts, place) for place in range(1, len(self._keys) + 1)),
+            tuple(_levels_reached(counts, index) for index in range(1, len(self._keys) + 1)),
         )
 
     def _judged_by_size(self, live: str, levels: str) -> str:
@@ -397,7 +397,7 @@ class _Rounds:
             members=live,
             splits=split.name,
             moved=[
-                _Moved(qi.place, qi.key, qi.values, [level for level in levels if level])
+                _Moved(qi.number, qi.key, qi.values, [level for level in levels if level])
                 for qi, levels in zip(self._sets.quasi_identifiers, split.levels, strict=True)
             ],
             carried=self._carried,
@@ -409,6 +409,6 @@ class _Rounds:
         return self._sets.materialise(f"{PRIVATE}{name}", question, sql)
 
 
-def _levels_reached(counts: Row, place: int) -> range:
-    lowest, highest = counts[f"kanon_lowest_{place}"], counts[f"kanon_highest_{place}"]
+def _levels_reached(counts: Row, index: int) -> range:
+    lowest, highest = counts[f"kanon_lowest_{index}"], counts[f"kanon_highest_{index}"]
     return range(0) if lowest is None else range(int(lowest), int(highest) + 1)

@@ -62,7 +62,9 @@ class RecodedSets:
             ),
         )
         shown = {
-            column.name: render("shown_by_class", marked=MARKED, shown=self._shown, qi=column.place)
+            column.name: render(
+                "shown_by_class", marked=MARKED, shown=self._shown, qi=column.number
+            )
             for column in self.sets.quasi_identifiers
         }
         return ReleasedSet(self.sets, shown, self.recoding.labels)
@@ -97,7 +99,7 @@ class RecodedSets:
     def texts(self) -> str:
         """The temporary table of every label as text."""
         levels = [
-            _LevelOfValues(qi.place, level, qi.values, qi.column.type)
+            _LevelOfValues(qi.number, level, qi.values, qi.column.type)
             for qi in self.sets.quasi_identifiers
             for level in range(self.recoding.starts[qi.name] + 1)
         ]

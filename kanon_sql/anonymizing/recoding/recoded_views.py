@@ -63,7 +63,7 @@ class _Published:
     type: str
     shown: tuple[_ShownAt, ...] = ()
     start: int = 0
-    place: int = 0
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,12 @@ class RecodedChain(ViewChain):
     @property
     def _recoded_records_sql(self) -> str:
         shown = self.published_as_text
-        places = {qi.name: qi.place for qi in self.quasi_identifiers if qi.name in shown}
+        places = {qi.name: qi.number for qi in self.quasi_identifiers if qi.name in shown}
         return render(
             "recoded_records",
             records=self.named("step_0"),
             columns=[
-                _Published(column.name, column.type, place=places.get(column.name, 0))
+                _Published(column.name, column.type, number=places.get(column.name, 0))
                 for column in self.columns
             ],
             raw=[
@@ -156,7 +156,7 @@ class RecodedChain(ViewChain):
         )
 
     def _shown(self, column: Column) -> _Published:
-        by_name = {column.name: column.place for column in self.quasi_identifiers}
+        by_name = {column.name: column.number for column in self.quasi_identifiers}
         if column.name not in self.published_as_text:
             return _Published(column.name, column.type)
         qi, tree = by_name[column.name], self._tree
@@ -170,7 +170,7 @@ class RecodedChain(ViewChain):
     def published_as_text(self) -> frozenset[str]:
         """The quasi-identifiers published as text; all of them if suppressed records become `*`."""
         if self.suppressed_as == "star":
-            return frozenset(column.name for column in self.bound.quasi_identifiers)
+            return frozenset(column.name for column in self.question.quasi_identifiers)
         return self.generalised
 
     @property
@@ -185,9 +185,9 @@ class RecodedChain(ViewChain):
         width = tree.digits
         return tuple(
             frozenset(
-                int(case.value[place * width : (place + 1) * width]) for case in tree.released
+                int(case.value[index * width : (index + 1) * width]) for case in tree.released
             )
-            for place in range(len(tree.starts))
+            for index in range(len(tree.starts))
         )
 
     @property
@@ -265,12 +265,12 @@ class RecodedChain(ViewChain):
         """The records with every label that a split or the release reads."""
         columns = []
         for column in self.quasi_identifiers:
-            shown = self._levels_shown[column.place - 1]
+            shown = self._levels_shown[column.number - 1]
             is_text = column.name in self.published_as_text
-            for level in range(self._tree.starts[column.place - 1] + 1):
-                name = label_name(column.place, level)
+            for level in range(self._tree.starts[column.number - 1] + 1):
+                name = label_name(column.number, level)
                 if name in looked_at or (is_text and level in shown):
-                    columns.append(self._label(column.place, level, name))
+                    columns.append(self._label(column.number, level, name))
         return View(
             self.named(LABELS),
             ("The same with what each quasi-identifier is at each level that is needed.",),
@@ -282,8 +282,8 @@ class RecodedChain(ViewChain):
             ),
         )
 
-    def _label(self, place: int, level: int, name: str) -> _LabelColumn:
-        qi = self.quasi_identifiers[place - 1]
+    def _label(self, number: int, level: int, name: str) -> _LabelColumn:
+        qi = self.quasi_identifiers[number - 1]
         value = f"records.{identifier(self.raw_name(qi.column))}"
         if level == 0:
             is_text = qi.column.type == "VARCHAR"
@@ -292,21 +292,21 @@ class RecodedChain(ViewChain):
         label = label_of(qi.levels, level, value, portable=not TRAITS[self.dialect].embedded)
         if label.joined is None:
             return _LabelColumn(name, label.sql, None)
-        joined = replace(label.joined, name=f"kanon_hierarchy_{place}_{level}")
+        joined = replace(label.joined, name=f"kanon_hierarchy_{number}_{level}")
         return _LabelColumn(name, f"{joined.name}.kanon_label", joined)
 
 
-def refuse_equality(bound: ResolvedQuestion) -> None:
+def refuse_equality(question: ResolvedQuestion) -> None:
     """Raise `SpecError` where a release of mixed levels would be compared with a reference at fixed
     levels, or by equality of cells."""
-    for reference in bound.references.values():
+    for reference in question.references.values():
         if reference.levels:
             raise SpecError(
                 f"{reference.called} is at levels of its own, but a local recoding "
                 "is compared with the raw values. Leave out the levels "
                 "of the reference."
             )
-    for check in bound.checks:
+    for check in question.checks:
         if isinstance(check.model, ReferenceModel) and check.model.match == "exact":
             raise SpecError(
                 f"{check.model.name()} with match: exact compares a release of mixed levels with "
@@ -314,10 +314,10 @@ def refuse_equality(bound: ResolvedQuestion) -> None:
             )
 
 
-def recoding_warnings(bound: ResolvedQuestion, chain: RecodedChain) -> Iterator[str]:
+def recoding_warnings(question: ResolvedQuestion, chain: RecodedChain) -> Iterator[str]:
     """Warnings about a release in which each class has its own levels."""
     sensitive_checks = list(
-        dict.fromkeys(check.model.name() for check in sensitive_requirements(bound))
+        dict.fromkeys(check.model.name() for check in sensitive_requirements(question))
     )
     if sensitive_checks:
         yield (
@@ -327,7 +327,7 @@ def recoding_warnings(bound: ResolvedQuestion, chain: RecodedChain) -> Iterator[
             "Wang, Pei 2007). The audit can't detect that."
         )
     compared = [
-        check.model.name() for check in bound.checks if isinstance(check.model, ReferenceModel)
+        check.model.name() for check in question.checks if isinstance(check.model, ReferenceModel)
     ]
     if compared:
         yield (

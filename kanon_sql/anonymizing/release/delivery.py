@@ -75,7 +75,7 @@ def delivered(
             str(options.output),
             table.summary.records,
             len(chain.columns),
-            null_string=null_text(chain.bound.spec.null_strings) if is_text else None,
+            null_string=null_text(chain.question.spec.null_strings) if is_text else None,
         )
     elif chain.no_views and not (options.emit == "dbt-model" and chain.can_be_modelled):
         holds = "views" if options.emit == "views" else "a model"
@@ -84,7 +84,7 @@ def delivered(
             f"{option('output', 'release.parquet')}."
         )
     elif options.emit == "dbt-model":
-        source = name_of(chain.bound.spec.name or chain.bound.table.name)
+        source = name_of(chain.question.spec.name or chain.question.table.name)
         levels, share = result.anonymization.levels or {}, _allowed_share(result, options)
         model = dbt_model(chain, options.output.stem, source, levels, share)
         result = _with_seed_warnings(_with_description_kept(result, options), options, model)

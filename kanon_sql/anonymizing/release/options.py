@@ -398,16 +398,16 @@ def _gap(gap: str | float) -> float:
     return float(share)
 
 
-def preferences_of(options: ReleaseOptions, bound: ResolvedQuestion) -> Preferences:
+def preferences_of(options: ReleaseOptions, question: ResolvedQuestion) -> Preferences:
     """The preferences in the spec, overridden by the options of the release.
 
     Raises `SpecError` for a column that is not a quasi-identifier or is named twice.
     """
-    names = [column.name for column in bound.quasi_identifiers]
+    names = [column.name for column in question.quasi_identifiers]
     at_most: dict[str, int] = {}
     weights: dict[str, float] = {}
-    for column in bound.quasi_identifiers:
-        hierarchy = bound.roles.hierarchy(column)
+    for column in question.quasi_identifiers:
+        hierarchy = question.roles.hierarchy(column)
         if hierarchy.keep or hierarchy.at_most is not None:
             at_most[column.name] = 0 if hierarchy.keep else int(hierarchy.at_most or 0)
         if hierarchy.weight is not None:
@@ -433,7 +433,7 @@ def _by_name(parameter: str, preferences: Mapping[str, Any], names: list[str]) -
 def _each_once(parameter: str, requested: Iterable[str], names: list[str]) -> list[str]:
     """The quasi-identifiers of these names, in the table's spelling; a duplicate is an error."""
     columns = [_quasi_identifier(parameter, name, names) for name in requested]
-    duplicate = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
+    duplicate = next((name for index, name in enumerate(columns) if name in columns[:index]), None)
     if duplicate is not None:
         raise SpecError(f'{option(parameter)} names "{duplicate}" twice. Name it once.')
     return columns

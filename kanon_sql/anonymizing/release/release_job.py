@@ -128,33 +128,33 @@ class ReleaseJob:
     """Where the published records are kept for the result, if they are."""
 
     @property
-    def bound(self) -> ResolvedQuestion:
-        return self.plan.bound
+    def question(self) -> ResolvedQuestion:
+        return self.plan.question
 
     @property
     def partition(self) -> str | None:
-        return partition_of(self.bound, self.options)
+        return partition_of(self.question, self.options)
 
-    def also_searched(self, bound: ResolvedQuestion) -> ReleaseJob:
+    def also_searched(self, question: ResolvedQuestion) -> ReleaseJob:
         """The job with additional checks for the search; the release is audited against the
         original ones."""
-        return replace(self, plan=replace(self.plan, bound=bound))
+        return replace(self, plan=replace(self.plan, question=question))
 
     def for_k(self, k: int) -> ReleaseJob:
         """The job with another k in place of its own."""
         checks = [check for check in self.table_spec.checks if not isinstance(check, KAnonymity)]
         table_spec = self.table_spec.model_copy(update={"checks": [KAnonymity(k=k), *checks]})
-        plan = replace(self.plan, bound=with_k(self.bound, k))
+        plan = replace(self.plan, question=with_k(self.question, k))
         return replace(self, table_spec=table_spec, k=k, plan=plan)
 
     @property
     def unassigned_handling(self) -> Unassigned:
-        return handling_of_unassigned(self.bound, self.options)
+        return handling_of_unassigned(self.question, self.options)
 
     @property
     def dropped(self) -> tuple[str, ...]:
         """The columns that the release leaves out."""
-        return dropped_columns(self.bound, drops_unassigned=self.unassigned_handling == "drop")
+        return dropped_columns(self.question, drops_unassigned=self.unassigned_handling == "drop")
 
     @property
     def released_unassigned(self) -> Untouched:
@@ -163,7 +163,7 @@ class ReleaseJob:
 
     @property
     def name(self) -> str:
-        return self.bound.spec.name or self.bound.table.name
+        return self.question.spec.name or self.question.table.name
 
     def session(self, engine: Engine | None = None) -> Session:
         queried = engine or self.engine
@@ -173,23 +173,23 @@ class ReleaseJob:
         """Announce the frequency set that is fetched from a cluster. Raises `SpecError` if it is
         too large."""
         if self.here and isinstance(self.engine, FolderWriter):
-            columns = columns_of_first_set(self.bound)
-            announce_fetch(self.session(), first_set(self.bound), columns, self.run.announce)
+            columns = columns_of_first_set(self.question)
+            announce_fetch(self.session(), first_set(self.question), columns, self.run.announce)
 
     def sets(self) -> FrequencySets:
         try:
-            bound = self.bound
-            levels = column_levels(bound.roles, bound.facts)
+            question = self.question
+            levels = column_levels(question.roles, question.facts)
             fetch_session = self.session(self.here) if self.here else None
             return FrequencySets(
-                bound, fetch_session or self.session(), levels, fetch_session and self.session()
+                question, fetch_session or self.session(), levels, fetch_session and self.session()
             )
         except SpecError as error:
             raise self.spec.with_location(error, 0) from None
 
     def refuse_large_k(self, before: TableResult) -> None:
         summary, people = before.summary, before.summary.people
-        members_noun = counted(self.bound)
+        members_noun = counted(self.question)
         members = (summary.records if people is None else people) or 0
         if self.k > members:
             noun = members_noun if members != 1 else "record" if people is None else "person"
@@ -207,14 +207,14 @@ class ReleaseJob:
     ) -> Chain:
         """The views of the release; `fields` are those that only this kind of views has."""
         return kind(
-            self.bound,
+            self.question,
             sets.quasi_identifiers,
             steps,
             self.k,
-            max(self.k, class_size(self.bound.checks) or 0),
+            max(self.k, class_size(self.question.checks) or 0),
             self.options.suppressed,
             has_donors=False,
-            name=name_of_release(self.bound, self.options),
+            name=name_of_release(self.question, self.options),
             dropped=self.dropped,
             is_single=self.options.single_view,
             first_in_order=self.partition,
@@ -225,10 +225,10 @@ class ReleaseJob:
 
     def judged_without_release(self, sets: FrequencySets, levels: Levels) -> Judged:
         """The audit of the table at these levels, where nothing can be released."""
-        bound = self.bound
+        question = self.question
         levels_of = {column.name: column.levels for column in sets.quasi_identifiers}
         facts = replace(
-            bound.facts,
+            question.facts,
             longest={
                 name: level.longest
                 for name, level in levels_of.items()
@@ -236,7 +236,7 @@ class ReleaseJob:
             },
             hierarchies={name: level.table for name, level in levels_of.items() if level.table},
         )
-        at_levels = bind(bound.roles.at(levels), facts)
+        at_levels = bind(question.roles.at(levels), facts)
         return Judged(answered(plan_audit(at_levels), self.session()), self.released_unassigned)
 
     def judged(
@@ -268,34 +268,34 @@ class ReleaseJob:
         unassigned: Untouched,
         after: TableResult,
     ) -> Iterator[str]:
-        yield from left_out(self.bound)
-        yield from time_zones(self.bound, generalised)
-        yield from zones_kept(self.bound.table, {*self.dropped, *generalised})
-        yield from unassigned_warnings(unassigned, self.bound)
+        yield from left_out(self.question)
+        yield from time_zones(self.question, generalised)
+        yield from zones_kept(self.question.table, {*self.dropped, *generalised})
+        yield from unassigned_warnings(unassigned, self.question)
         for column in sets.quasi_identifiers:
             if column.name in generalised:
                 yield from summary_of_faults(column.levels.faults).splitlines()
         failed = {check.model for check in after.checks if check.holds is False}
         unsearched = [
             check.model.name()
-            for check in self.bound.checks
+            for check in self.question.checks
             if not is_judged_by_class(check) and check.model.name() in failed
         ]
         unsearched = [] if self.options.algorithm == "optimal" else unsearched
-        if self.bound.entity:
+        if self.question.entity:
             yield (
-                f'The entity "{self.bound.entity.name}" is in the release and links the records of '
-                "a person. If it is used anywhere else, replace it."
+                f'The entity "{self.question.entity.name}" is in the release and links the records '
+                "of a person. If it is used anywhere else, replace it."
             )
-        if self.bound.weight:
+        if self.question.weight:
             yield (
-                f'The weight "{self.bound.weight.name}" is in the release unchanged. If it was '
+                f'The weight "{self.question.weight.name}" is in the release unchanged. If it was '
                 "computed from generalised columns, it can reveal their raw values."
             )
         if self.here:
             yield (
                 "The values of "
-                f"{name_list([*self.bound.quasi_identifiers, *sets.carried])} were fetched "
+                f"{name_list([*self.question.quasi_identifiers, *sets.carried])} were fetched "
                 f"from {self.engine.name}, each combination once, and held in this machine's "
                 "memory or, if that was too small, in a private folder, which is deleted."
             )
@@ -331,7 +331,7 @@ class ReleaseJob:
             after,
             why=before.why,
             release=before.release,
-            clip=clips(self.bound, highest),
+            clip=clips(self.question, highest),
             insensitive=before.insensitive,
             unassigned=(),
             warnings=tuple(dict.fromkeys(texts)),
@@ -373,13 +373,13 @@ class ReleaseJob:
     def _without_values(
         self, statements: tuple[str, ...], chain: ViewChain | None
     ) -> tuple[str, ...]:
-        withheld = self.bound.hierarchy_texts | (chain.values if chain else frozenset())
+        withheld = self.question.hierarchy_texts | (chain.values if chain else frozenset())
         return tuple(without_texts(sql, self.engine.dialect, withheld) for sql in statements)
 
     @property
     def _unchanged_columns(self) -> tuple[Column, ...]:
         """The unassigned columns that are released unchanged."""
-        return () if self.unassigned_handling == "drop" else self.bound.roles.unassigned
+        return () if self.unassigned_handling == "drop" else self.question.roles.unassigned
 
     def _published(self, chain: ViewChain, new: Written | None) -> Table:
         """The release as a table: the written file or folder, if there is one."""
@@ -394,7 +394,7 @@ class ReleaseJob:
         """The release, once the engine's cluster has written it."""
         session, name = self.session(), self.partition
         column = None if name is None else find(name, chain.published)
-        tables = frozenset([*(table.sql for table in self.bound.tables), chain.named(RELEASE)])
+        tables = frozenset([*(table.sql for table in self.question.tables), chain.named(RELEASE)])
         if column is not None and column.type == "VARCHAR":
             sql = render("empty_texts", relation=chain.named(RELEASE), column=column)
             question = f"How many records are empty texts in {column.name}?"
@@ -422,10 +422,10 @@ class ReleaseJob:
     def _alone(self, chain: ViewChain, table: Table) -> int:
         """Number of records (of people, with an entity) that are unique in the quasi-identifiers
         and unchanged columns together."""
-        names = [column.name for column in self.bound.quasi_identifiers]
+        names = [column.name for column in self.question.quasi_identifiers]
         names += [column.name for column in self._unchanged_columns]
         columns = [find(name, table) for name in names]
-        entity = self.bound.entity
+        entity = self.question.entity
         sql = render(
             "records_alone",
             relation=table.sql,
@@ -433,7 +433,9 @@ class ReleaseJob:
             entity=find(entity.name, table) if entity else None,
             embedded=table.embedded,
         )
-        question = f"How many {counted(self.bound)} are unique in the columns published unchanged?"
+        question = (
+            f"How many {counted(self.question)} are unique in the columns published unchanged?"
+        )
         step = Statement("untouched", question, sql, tables=frozenset([table.sql]))
         return int(self.session().row(step)["kanon_alone"])
 
@@ -442,25 +444,25 @@ class ReleaseJob:
         the release is not held here, and each of them would make it again."""
         if not (isinstance(self.engine, Hub) and self.engine.materialises):
             return
-        for place, decided in enumerate(self.bound.roles.insensitive, start=1):
+        for number, decided in enumerate(self.question.roles.insensitive, start=1):
             column = bound_column(decided, "kanon_column")
             relation = render(
                 "unchanged_values",
-                records=records(self.bound, [column]),
+                records=records(self.question, [column]),
                 released=released.sql,
                 column=column,
             )
             step = Statement(
-                f"unchanged_{place}",
+                f"unchanged_{number}",
                 f"How frequent are the values of {column.name}, before and after?",
                 render("distribution", relation=relation, value=column, shown=column, firsts=RANKS),
-                tables=frozenset([self.bound.table.sql, released.sql]),
+                tables=frozenset([self.question.table.sql, released.sql]),
             )
             yield distribution(column.name, self.session().row(step))
 
     def _audited(self, table: Table, shown: ShownAt) -> TableResult:
         """The audit of the release. References are generalised to the same levels."""
-        bound = self.bound
+        question = self.question
         writes = self.options.output is not None and self.options.writes_records
         release_name = self.options.output.name if writes and self.options.output else self.name
         if self.options.folder is not None:
@@ -469,20 +471,21 @@ class ReleaseJob:
             update={
                 "name": release_name,
                 "quasi_identifiers": {
-                    column.name: bound.roles.hierarchy(column) for column in bound.quasi_identifiers
+                    column.name: question.roles.hierarchy(column)
+                    for column in question.quasi_identifiers
                 },
                 "identifiers": [],
                 "where": None,
                 "first": None,
             }
         )
-        others = {other.key: other.table for other in bound.others}
-        released = bind(resolve(table_spec, table, others), bound.facts)
+        others = {other.key: other.table for other in question.others}
+        released = bind(resolve(table_spec, table, others), question.facts)
         if self.options.algorithm == "datafly":
             return answered(plan_audit(released), self.session())
         if any(
             isinstance(check.model, ReferenceModel) and check.model.match == "exact"
-            for check in reference_requirements(bound)
+            for check in reference_requirements(question)
         ):
             # Only equal cells match, so the reference itself must be at the same levels.
             levels = {name: level for name, (_, level) in shown.items() if level is not None}
@@ -531,38 +534,38 @@ def _with_proven_bound(fields: dict[str, Any], lost: Metrics) -> dict[str, Any]:
     return fields if value is None else {**fields, "search": replace(search, bound=value)}
 
 
-def name_of_release(bound: ResolvedQuestion, options: ReleaseOptions) -> str:
+def name_of_release(question: ResolvedQuestion, options: ReleaseOptions) -> str:
     """Name of the release, and prefix of its views."""
-    return options.view_name or view_name(name_of(bound.spec.name or bound.table.name))
+    return options.view_name or view_name(name_of(question.spec.name or question.table.name))
 
 
-def refuse_names(bound: ResolvedQuestion, options: ReleaseOptions, dialect: str) -> None:
+def refuse_names(question: ResolvedQuestion, options: ReleaseOptions, dialect: str) -> None:
     """Raise `SpecError` for view names that the database already uses, and for a column whose name
     its views lose."""
     loses = TRAITS[dialect].loses
-    for name in bound.table.column_names if loses else ():
+    for name in question.table.column_names if loses else ():
         if loses and loses.match(name):
             raise SpecError(
-                f'column "{name}" of {bound.table.name}: views of {dialect} lose that name, so '
+                f'column "{name}" of {question.table.name}: views of {dialect} lose that name, so '
                 "no release can be made. Rename the column."
             )
     shipped = options.writes_views and options.emit == "views"
-    refuse_taken_names(bound, name_of_release(bound, options), shipped=shipped)
+    refuse_taken_names(question, name_of_release(question, options), shipped=shipped)
 
 
-def partition_of(bound: ResolvedQuestion, options: ReleaseOptions) -> str | None:
+def partition_of(question: ResolvedQuestion, options: ReleaseOptions) -> str | None:
     """The published column whose values name the folders of a release. Raises `SpecError`."""
     if options.partition_by is None:
         return None
     prefix = option("partition_by")
-    drops_unassigned = handling_of_unassigned(bound, options) == "drop"
-    dropped = dropped_columns(bound, drops_unassigned=drops_unassigned)
-    column = find(options.partition_by, bound.table)
+    drops_unassigned = handling_of_unassigned(question, options) == "drop"
+    dropped = dropped_columns(question, drops_unassigned=drops_unassigned)
+    column = find(options.partition_by, question.table)
     if column.name in dropped:
         raise SpecError(
             f'{prefix}: "{column.name}" is not in the release. Name a column that is published.'
         )
-    if len(bound.table.columns) - len(dropped) == 1:
+    if len(question.table.columns) - len(dropped) == 1:
         raise SpecError(
             f'{prefix}: "{column.name}" is the only column of the release, and its files need '
             "another one. Leave it out."
@@ -578,31 +581,33 @@ def partition_of(bound: ResolvedQuestion, options: ReleaseOptions) -> str | None
 # --- unassigned columns ---------------------------------------------------------------------
 
 
-def handling_of_unassigned(bound: ResolvedQuestion, options: ReleaseOptions) -> Unassigned:
+def handling_of_unassigned(question: ResolvedQuestion, options: ReleaseOptions) -> Unassigned:
     """How the release treats unassigned columns: warn, drop or error."""
-    return options.untouched or bound.spec.unassigned
+    return options.untouched or question.spec.unassigned
 
 
-def refuse_unassigned(bound: ResolvedQuestion, options: ReleaseOptions) -> None:
-    columns = [column.name for column in bound.roles.unassigned]
-    if columns and handling_of_unassigned(bound, options) == "error":
+def refuse_unassigned(question: ResolvedQuestion, options: ReleaseOptions) -> None:
+    columns = [column.name for column in question.roles.unassigned]
+    if columns and handling_of_unassigned(question, options) == "error":
         raise SpecError(
-            f"{bound.table.name} has {plural(len(columns), 'unassigned column')}: "
+            f"{question.table.name} has {plural(len(columns), 'unassigned column')}: "
             f"{_listed(columns)}. Give each a role: quasi-identifier, sensitive, "
             "identifier (left out), or insensitive in a spec."
         )
 
-    released = [] if handling_of_unassigned(bound, options) == "drop" else bound.roles.unassigned
-    for column in (*bound.roles.insensitive, *released):
-        is_in_the_way = bound.table.embedded or not column.may_be_read
+    released = (
+        [] if handling_of_unassigned(question, options) == "drop" else question.roles.unassigned
+    )
+    for column in (*question.roles.insensitive, *released):
+        is_in_the_way = question.table.embedded or not column.may_be_read
         if is_in_the_way and column.unusable_because:
             raise SpecError(
-                f'column "{column.name}" of {bound.table.name} {column.unusable_because} To '
+                f'column "{column.name}" of {question.table.name} {column.unusable_because} To '
                 f"leave it out of the release, name it among the {option('identifiers')}."
             )
 
 
-def unassigned_warnings(unassigned: Untouched, bound: ResolvedQuestion) -> Iterator[str]:
+def unassigned_warnings(unassigned: Untouched, question: ResolvedQuestion) -> Iterator[str]:
     """A warning that names the unassigned columns released unchanged."""
     if not unassigned.columns:
         return
@@ -611,7 +616,7 @@ def unassigned_warnings(unassigned: Untouched, bound: ResolvedQuestion) -> Itera
     alone = ""
     if unassigned.alone is not None:
         verb = "is" if unassigned.alone == 1 else "are"
-        members = plural(unassigned.alone, "person" if bound.entity else "record")
+        members = plural(unassigned.alone, "person" if question.entity else "record")
         alone = f" {members} {verb} alone in {them} and the quasi-identifiers together."
     yield (
         f"Unassigned and released unchanged: {_listed(unassigned.columns)}.{alone} Leave {them} "

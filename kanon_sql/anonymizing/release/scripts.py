@@ -56,15 +56,15 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
     shipped = chain if executed else replace(chain, dialect=dialect)
     views = shipped.views
     head = [
-        f"{chain.bound.table.name} as it may be released, by kanon-sql {VERSION} "
+        f"{chain.question.table.name} as it may be released, by kanon-sql {VERSION} "
         f"{_ALGORITHM_WORDS[chain.algorithm]}.",
-        f"Demanded: {'; '.join(_requirements(chain.bound))}.",
+        f"Demanded: {'; '.join(_requirements(chain.question))}.",
         *closing,
         f"Dialect: {label}.",
-        *_privacy_notes(views, chain.bound.table.name),
+        *_privacy_notes(views, chain.question.table.name),
         *_run_notes(views, dialect),
     ]
-    table = chain.bound.table
+    table = chain.question.table
     if not executed and (table.sql.startswith("read_") or table.read_in_views):
         head.append(f"Put the name of your table where {views[0].name} reads it.")
     statements = run if executed else _generated(shipped)
@@ -158,7 +158,7 @@ def _generated(chain: ViewChain) -> tuple[str, ...]:
 
 
 def _as_executed(chain: ViewChain) -> str:
-    if chain.bound.table.embedded:
+    if chain.question.table.embedded:
         return f"{chain.dialect}, as executed"
     return (
         f"{chain.dialect}. What each view selects was executed there, as a common table "
@@ -166,9 +166,9 @@ def _as_executed(chain: ViewChain) -> str:
     )
 
 
-def _requirements(bound: ResolvedQuestion) -> Iterator[str]:
+def _requirements(question: ResolvedQuestion) -> Iterator[str]:
     """The gating checks with their parameters."""
-    for check in bound.checks:
+    for check in question.checks:
         if check.gates:
             settings = check.model.model_dump(exclude_defaults=True, exclude_none=True)
             parameters = ", ".join(f"{key} {value}" for key, value in settings.items())
@@ -215,7 +215,7 @@ def dbt_model(
 
     Raises `SpecError` for a request that a model or its tests cannot express.
     """
-    if chain.bound.where or chain.bound.spec.first:
+    if chain.question.where or chain.question.spec.first:
         raise SpecError(
             "a dbt model is made of a whole table. Put the condition into a model of its own, and "
             "release that."
@@ -235,7 +235,7 @@ def dbt_model(
             f"the model would be called {name}, as what it is made of, and dbt refuses a project "
             f"with two of one name. Name the file otherwise, as in models/{name}_released.sql."
         )
-    gating = [check for check in chain.bound.checks if check.gates]
+    gating = [check for check in chain.question.checks if check.gates]
     for check in gating:
         _refuse_untestable(check, is_mixed=isinstance(chain, RecodedChain))
     properties = _properties(chain, name, gating)
@@ -369,15 +369,15 @@ def _comment(chain: ViewChain, source: str, levels: Mapping[str, int]) -> list[s
 
 
 def _properties(chain: ViewChain, name: str, gating: Sequence[BoundCheck]) -> dict[str, Any]:
-    bound = chain.bound
-    roles = {column.name: "quasi_identifier" for column in bound.quasi_identifiers}
-    roles |= {column.name: "sensitive" for column in bound.sensitive}
-    roles |= {bound.entity.name: "entity"} if bound.entity else {}
-    roles |= {bound.weight.name: "weight"} if bound.weight else {}
+    question = chain.question
+    roles = {column.name: "quasi_identifier" for column in question.quasi_identifiers}
+    roles |= {column.name: "sensitive" for column in question.sensitive}
+    roles |= {question.entity.name: "entity"} if question.entity else {}
+    roles |= {question.weight.name: "weight"} if question.weight else {}
     settings: dict[str, Any] = {
         "checks": [{check.model.name(): _parameters(check)} for check in gating]
     }
-    if bound.unknown:
+    if question.unknown:
         settings["sensitive_nulls"] = "unknown"
     return {
         "version": 2,
@@ -389,14 +389,14 @@ def _properties(chain: ViewChain, name: str, gating: Sequence[BoundCheck]) -> di
                     {"name": column, "config": {"meta": {"kanon_sql": {"role": role}}}}
                     for column, role in roles.items()
                 ],
-                "data_tests": list(_tests(bound, name, gating)),
+                "data_tests": list(_tests(question, name, gating)),
             }
         ],
     }
 
 
 def _tests(
-    bound: ResolvedQuestion, name: str, gating: Sequence[BoundCheck]
+    question: ResolvedQuestion, name: str, gating: Sequence[BoundCheck]
 ) -> Iterator[dict[str, Any]]:
     """The test of each check that has one. It is named: dbt would make a name of its arguments, in
     which True stands for `quote_columns`."""
@@ -414,7 +414,7 @@ def _tests(
         yield {
             f"kanon_sql.{check.model.name()}": {
                 "name": test_name,
-                "arguments": _arguments(bound, check),
+                "arguments": _arguments(question, check),
             }
         }
 
@@ -447,16 +447,16 @@ def _share_left_out(
     return {f"kanon_sql.{test}": {"name": _test_name(test, name), "arguments": arguments}}
 
 
-def _arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
+def _arguments(question: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
     """What the test of a check takes; every name is quoted, as it is in the model."""
     settings = _parameters(check)
-    known = [column.name for column in bound.quasi_identifiers]
+    known = [column.name for column in question.quasi_identifiers]
     if settings.pop("with_other_sensitive", False):
-        known += [column.name for column in bound.sensitive if column != check.column]
+        known += [column.name for column in question.sensitive if column != check.column]
     arguments = {"quasi_identifiers": known, **settings, "quote_columns": True}
-    if bound.entity:
-        arguments["entity"] = bound.entity.name
-    if bound.unknown and check.model.answered_by == "values":
+    if question.entity:
+        arguments["entity"] = question.entity.name
+    if question.unknown and check.model.answered_by == "values":
         arguments["sensitive_nulls"] = "unknown"
     return arguments
 

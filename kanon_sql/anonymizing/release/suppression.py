@@ -109,7 +109,7 @@ def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
         "classes_of_places",
         set=sets.at(levels).name,
         keys=[column.key for column in sets.quasi_identifiers],
-        entity=sets.bound.entity,
+        entity=sets.question.entity,
     )
     sets.materialise(
         CLASSES,
@@ -117,7 +117,7 @@ def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
         render(
             "classes_as_released",
             classes=f"({of_places})",
-            quasi_identifiers=list(sets.bound.quasi_identifiers),
+            quasi_identifiers=list(sets.question.quasi_identifiers),
             shown=_released(sets, levels),
         ),
     )
@@ -130,7 +130,9 @@ def _keep_donated(sets: FrequencySets, chain: ViewChain) -> None:
         "Which records does step 4 suppress?",
         render("donated_records", numbered=chain.numbered.name),
     )
-    raw = [replace(column, name=chain.raw_name(column)) for column in sets.bound.quasi_identifiers]
+    raw = [
+        replace(column, name=chain.raw_name(column)) for column in sets.question.quasi_identifiers
+    ]
     sets.keep_places_of(
         DONATED_PLACES, "Which raw values do the records suppressed in step 4 have?", DONATED, raw
     )

@@ -59,13 +59,13 @@ def view_name(name: str) -> str:
     return f"{cleaned[: LONGEST_NAME - len('_release')]}_release"
 
 
-def refuse_taken_names(bound: ResolvedQuestion, name: str, *, shipped: bool) -> None:
+def refuse_taken_names(question: ResolvedQuestion, name: str, *, shipped: bool) -> None:
     """Raise `SpecError` for a column whose name the views reserve, or for a table that would be
     confused with a view of the release `name`: because it has no schema, or because the views are
     `shipped`, to be created next to it and to the other tables stored there."""
-    table = bound.table
+    table = question.table
     generated = re.compile(rf"{re.escape(name)}(_{_STEPS})?|{PRIVATE}.*", re.IGNORECASE)
-    for source in (table, *(other.table for other in bound.others)):
+    for source in (table, *(other.table for other in question.others)):
         *schema, own = re.split(r"""["`]\.["`]""", source.sql.strip('"`'))
         is_named = not source.embedded or schema
         if is_named and (shipped or not schema) and generated.fullmatch(own):
@@ -74,7 +74,7 @@ def refuse_taken_names(bound: ResolvedQuestion, name: str, *, shipped: bool) -> 
                 f"for it. Call the views something else: {option('view_name')}."
             )
     created = re.compile(rf"{re.escape(name)}(_{_STEPS})?", re.IGNORECASE)
-    stored = (bound.spec.name or "", *sorted(table.replaceable)) if shipped else ()
+    stored = (question.spec.name or "", *sorted(table.replaceable)) if shipped else ()
     if taken := next(filter(created.fullmatch, stored), None):
         raise SpecError(
             f"{taken} is a table of the database, and a view of the release {name} would be called "
@@ -123,7 +123,7 @@ class View:
 class ViewChain:
     """The views of one release, each reading only earlier ones."""
 
-    bound: ResolvedQuestion
+    question: ResolvedQuestion
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     steps: tuple[GeneralizationStep, ...]
     k: int
@@ -202,7 +202,7 @@ class ViewChain:
         levels = {
             step.attribute: (by_name[step.attribute].levels, step.to_level) for step in self.steps
         }
-        yield from classes_with_reference(self.released, self.bound, self.last, levels)
+        yield from classes_with_reference(self.released, self.question, self.last, levels)
 
     @property
     def donors(self) -> tuple[View, ...]:
@@ -215,7 +215,7 @@ class ViewChain:
                 self.named(CLASSES),
                 ("Every class with its size.",),
                 render(
-                    "class_counts", relation=self.last, columns=columns, entity=self.bound.entity
+                    "class_counts", relation=self.last, columns=columns, entity=self.question.entity
                 ),
             ),
             View(
@@ -310,7 +310,7 @@ class ViewChain:
             columns=list(self.columns),
             order=list(self.published_order),
             by_bytes=TRAITS[self.dialect].collates,
-            embedded=self.bound.table.embedded,
+            embedded=self.question.table.embedded,
             by_flags=TRAITS[self.dialect].null_first,
         )
 
@@ -319,7 +319,7 @@ class ViewChain:
         """The columns that a release is ordered by: the quasi-identifiers, then the others."""
         columns = {column.name: column for column in self.published.columns}
         first = [self.first_in_order] if self.first_in_order else []
-        first += [column.name for column in self.bound.quasi_identifiers]
+        first += [column.name for column in self.question.quasi_identifiers]
         return tuple(columns[name] for name in dict.fromkeys([*first, *columns]))
 
     @property
@@ -360,7 +360,7 @@ class ViewChain:
 
     def statements(self, transpile: Callable[[str], str]) -> tuple[str, ...]:
         """What creates each view, in the words of an engine, for whoever runs it."""
-        own = {table.sql: table for table in self.bound.tables if table.read_in_views}
+        own = {table.sql: table for table in self.question.tables if table.read_in_views}
         create = TRAITS[self.dialect].create_view
         if self.dialect == "spark" and any(table.temporary for table in own.values()):
             create = create.replace("view", "temporary view")
@@ -378,7 +378,7 @@ class ViewChain:
         """The last view as a table to query."""
         texts = self.generalised
         if self.suppressed_as == "star":
-            texts |= {column.name for column in self.bound.quasi_identifiers}
+            texts |= {column.name for column in self.question.quasi_identifiers}
         columns = tuple(
             Column(
                 column.name,
@@ -388,13 +388,13 @@ class ViewChain:
             for column in self.columns
         )
         return Table(
-            self.bound.table.name,
+            self.question.table.name,
             identifier(self.named(RELEASE)),
             columns,
             ordered=False,
-            embedded=self.bound.table.embedded,
-            dialect=self.bound.table.dialect,
-            approximates=self.bound.table.approximates,
+            embedded=self.question.table.embedded,
+            dialect=self.question.table.dialect,
+            approximates=self.question.table.approximates,
         )
 
     @property
@@ -407,7 +407,7 @@ class ViewChain:
         """The published columns, in table order; a label is text."""
         return tuple(
             replace(column, type="VARCHAR") if column.name in self.generalised else column
-            for column in self.bound.table.columns
+            for column in self.question.table.columns
             if column.name not in self.dropped
         )
 
@@ -416,19 +416,19 @@ class ViewChain:
         """The question on the records at the levels of the release."""
         quasi_identifiers = tuple(
             replace(column, type="VARCHAR") if column.name in self.generalised else column
-            for column in self.bound.quasi_identifiers
+            for column in self.question.quasi_identifiers
         )
         table = Table(
-            self.bound.table.name,
+            self.question.table.name,
             self.last,
             self.columns,
-            self.bound.table.text,
-            dialect=self.bound.table.dialect,
-            approximates=self.bound.table.approximates,
+            self.question.table.text,
+            dialect=self.question.table.dialect,
+            approximates=self.question.table.approximates,
         )
         return replace(
-            self.bound,
-            roles=replace(self.bound.roles, table=table, where=None),
+            self.question,
+            roles=replace(self.question.roles, table=table, where=None),
             quasi_identifiers=quasi_identifiers,
             keys=quasi_identifiers,
         )
@@ -440,7 +440,7 @@ class ViewChain:
         published = {column.name for column in self.columns}
         return {
             column.name: column
-            for column in self.bound.table.columns
+            for column in self.question.table.columns
             if column.name in self.generalised or (self.has_donors and column.name not in published)
         }
 
@@ -452,7 +452,7 @@ class ViewChain:
     def _source(self) -> str:
         """The relation that the first view reads; for a data frame, which is in no database, the
         table name given by the user."""
-        table, name = self.bound.table, self.bound.spec.name
+        table, name = self.question.table, self.question.spec.name
         if self.reads is not None:
             return identifier(self.reads)
         if name and table.name in FRAMES and not self.kept:
@@ -460,25 +460,25 @@ class ViewChain:
         return table.in_lines or table.sql
 
     def _order(self) -> Iterator[Ordered]:
-        for column in self.bound.table.columns:
+        for column in self.question.table.columns:
             travels = column.name in self.raw
             yield Ordered(f"{RAW}{column.name}" if travels else column.name, column.type)
 
     @property
     def raw_records(self) -> View:
         """The source records, with the raw values of generalised columns."""
-        bound = self.bound
+        question = self.question
         return View(
             self.named("step_0"),
-            (f"The records of {bound.table.name} as they lie.",),
+            (f"The records of {question.table.name} as they lie.",),
             render(
                 "raw_records",
                 relation=self._source,
                 columns=list(self.columns),
                 raw=list(self.raw.values()),
-                where=bound.where.sql if bound.where else None,
-                first=bound.spec.first,
-                read_as_text=self.reads is not None and bound.table.text,
+                where=question.where.sql if question.where else None,
+                first=question.spec.first,
+                read_as_text=self.reads is not None and question.table.text,
             ),
         )
 
@@ -488,7 +488,7 @@ class ViewChain:
         by_name = {column.name: column for column in self.quasi_identifiers}
         reached = dict.fromkeys(by_name, 0)
         for number, step in enumerate(self.steps, start=1):
-            levels, place = by_name[step.attribute].levels, by_name[step.attribute].place
+            levels, index = by_name[step.attribute].levels, by_name[step.attribute].number
             value = identifier(f"{RAW}{step.attribute}")
             joined = levels.is_joined(step.to_level)
             start = self._start(levels, step.to_level, value)
@@ -496,7 +496,7 @@ class ViewChain:
                 levels,
                 step.to_level,
                 f"records.{value}" if joined else value,
-                kept_labels(place, step.to_level) if joined and self.kept else None,
+                kept_labels(index, step.to_level) if joined and self.kept else None,
                 portable=not TRAITS[self.dialect].embedded,
                 start=start and START,
             )
@@ -547,13 +547,13 @@ def refuse_single_view(dialect: str) -> None:
         )
 
 
-def dropped_columns(bound: ResolvedQuestion, *, drops_unassigned: bool) -> tuple[str, ...]:
+def dropped_columns(question: ResolvedQuestion, *, drops_unassigned: bool) -> tuple[str, ...]:
     """The columns that a release leaves out: identifiers and, if `drops_unassigned`, unassigned
     columns."""
-    identifiers = {find(name, bound.table).name for name in bound.spec.identifiers}
-    left_out = {column.name for column in bound.roles.unassigned} if drops_unassigned else set()
+    identifiers = {find(name, question.table).name for name in question.spec.identifiers}
+    left_out = {column.name for column in question.roles.unassigned} if drops_unassigned else set()
     return tuple(
-        column.name for column in bound.table.columns if column.name in identifiers | left_out
+        column.name for column in question.table.columns if column.name in identifiers | left_out
     )
 
 

@@ -58,7 +58,7 @@ def _of_values(sets: FrequencySets, qi: QuasiIdentifier) -> str | None:
         date=_label(qi, "year") if kind == "text" else None,
     )
     [row] = sets.fetch(
-        f"kinds_{qi.place}", f"How many values of {qi.name} are numbers, dates or codes?", sql
+        f"kinds_{qi.number}", f"How many values of {qi.name} are numbers, dates or codes?", sql
     )
     values = int(row["kanon_values"])
     if kind == "text" and values and int(row["kanon_dates"]) == values:
@@ -67,7 +67,7 @@ def _of_values(sets: FrequencySets, qi: QuasiIdentifier) -> str | None:
         return None
     if kind == "text" and int(row["kanon_codes"]):
         return "mask:right"
-    labels = [int(row[f"kanon_labels_{place}"]) for place, _ in enumerate(WIDTHS, start=1)]
+    labels = [int(row[f"kanon_labels_{number}"]) for number, _ in enumerate(WIDTHS, start=1)]
     for width, here, wider in zip(WIDTHS, labels, (*labels[1:], 1), strict=True):
         if 1 < here <= MOST_LABELS and wider < values:
             return f"width:{width},{2 * width},{4 * width},suppress"
@@ -149,7 +149,7 @@ class _Climb:
                     _Code(
                         column.key,
                         _digits_of(column),
-                        [units[column.place, level] for level in range(self._highest(column) + 1)],
+                        [units[column.number, level] for level in range(self._highest(column) + 1)],
                     )
                     for column in self.sets.quasi_identifiers
                 ],
@@ -175,7 +175,7 @@ class _Climb:
             ]
             if not column.nested(high[column.name]):
                 break
-            steps.append((column.place, low[column.name]))
+            steps.append((column.number, low[column.name]))
         return steps
 
     @property
@@ -189,7 +189,7 @@ class _Climb:
     @property
     def _digits(self) -> Sequence[_Digit]:
         """The digits of a code, lowest first: one for what each step merges, then the others."""
-        left = [(column.place, self._highest(column)) for column in self.sets.quasi_identifiers]
+        left = [(column.number, self._highest(column)) for column in self.sets.quasi_identifiers]
         return [*self._steps, *left]
 
     @cached_property
@@ -224,4 +224,4 @@ class _Climb:
 
 
 def _digits_of(column: QuasiIdentifier) -> str:
-    return f"{PRIVATE}digits_{column.place}"
+    return f"{PRIVATE}digits_{column.number}"

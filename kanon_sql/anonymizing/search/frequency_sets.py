@@ -67,9 +67,9 @@ class TempRelations:
     """
 
     def __init__(
-        self, bound: ResolvedQuestion, session: Session, records: Session | None = None
+        self, question: ResolvedQuestion, session: Session, records: Session | None = None
     ) -> None:
-        self.bound = bound
+        self.question = question
         self._session = session
         self._records = records or session
         self._kept: dict[str, Session] = {}
@@ -164,22 +164,22 @@ class TempRelations:
         ]
 
     def _step(self, name: str, question: str, sql: str) -> Statement:
-        tables = frozenset([*(table.sql for table in self.bound.tables), *self._kept])
+        tables = frozenset([*(table.sql for table in self.question.tables), *self._kept])
         return Statement(name, question, sql, tables=tables)
 
 
-def columns_of_first_set(bound: ResolvedQuestion) -> list[BoundColumn]:
+def columns_of_first_set(question: ResolvedQuestion) -> list[BoundColumn]:
     """The columns that a search reads from the records."""
-    entity = [bound.entity] if bound.entity else []
-    return [*bound.quasi_identifiers, *bound.sensitive, *entity]
+    entity = [question.entity] if question.entity else []
+    return [*question.quasi_identifiers, *question.sensitive, *entity]
 
 
-def first_set(bound: ResolvedQuestion) -> Statement:
+def first_set(question: ResolvedQuestion) -> Statement:
     """The statement that computes the frequency set of raw values."""
-    columns = columns_of_first_set(bound)
-    sql = render("frequency_set", relation=records(bound, columns), columns=columns)
-    question = f"Which combinations of values occur in {bound.table.name}?"
-    return step(bound, "first_frequency_set", question, sql)
+    columns = columns_of_first_set(question)
+    sql = render("frequency_set", relation=records(question, columns), columns=columns)
+    words = f"Which combinations of values occur in {question.table.name}?"
+    return step(question, "first_frequency_set", words, sql)
 
 
 RAW = f"{PRIVATE}raw_frequency_set"
@@ -219,32 +219,32 @@ class FrequencySets(TempRelations):
 
     def __init__(
         self,
-        bound: ResolvedQuestion,
+        question: ResolvedQuestion,
         session: Session,
         levels: Mapping[str, ColumnLevels],
         records: Session | None = None,
         *,
         most_kept: int = 1,
     ) -> None:
-        super().__init__(bound, session, records)
+        super().__init__(question, session, records)
         self._most_kept = most_kept
-        self.by_people = [bound.entity] if bound.entity else []
+        self.by_people = [question.entity] if question.entity else []
         """The entity column, if classes are counted in people."""
         self._numbers = count()
         relation, rolled_up = self._source()
         self.quasi_identifiers = tuple(
-            self._values(column, place, levels[column.name], relation, rolled_up)
-            for place, column in enumerate(bound.quasi_identifiers, start=1)
+            self._values(column, number, levels[column.name], relation, rolled_up)
+            for number, column in enumerate(question.quasi_identifiers, start=1)
         )
         self._keep_places(
             RECORDS,
-            f"How many records of {bound.table.name} have each combination of "
-            f"{name_list(bound.quasi_identifiers)}?",
+            f"How many records of {question.table.name} have each combination of "
+            f"{name_list(question.quasi_identifiers)}?",
             relation,
-            bound.quasi_identifiers,
+            question.quasi_identifiers,
             rolled_up,
         )
-        raw = NodeSet({column.name: 0 for column in bound.quasi_identifiers}, self._searched())
+        raw = NodeSet({column.name: 0 for column in question.quasi_identifiers}, self._searched())
         self._nodes = {self._node(raw.levels): raw}
 
     # --- queries on nodes -------------------------------------------------------------------
@@ -333,7 +333,7 @@ class FrequencySets(TempRelations):
     @property
     def least_records(self) -> int:
         """The class size that all checks on sizes require."""
-        return class_size(self.bound.checks) or 1
+        return class_size(self.question.checks) or 1
 
     def violating_among(
         self, keys: Sequence[str], kept: str, k: int | None = None, *, is_whole: bool = False
@@ -343,22 +343,22 @@ class FrequencySets(TempRelations):
         so that the table-wide frequencies of sensitive values are computed from it."""
         columns = tuple(BoundColumn(key, "INTEGER", key) for key in keys)
         keyed = self._keyed if k is None else with_k(self._keyed, k)
-        bound = replace(keyed, quasi_identifiers=columns, keys=columns)
+        question = replace(keyed, quasi_identifiers=columns, keys=columns)
         frequencies = {} if is_whole else self._table_frequencies
-        return violating_classes(bound, kept, rolled_up=True, table_counts=frequencies)
+        return violating_classes(question, kept, rolled_up=True, table_counts=frequencies)
 
     @contextmanager
     def with_k(self, k: int) -> Iterator[None]:
         """Require another k within the context; relations materialised in it are dropped at its
         end."""
         # The distributions of sensitive values do not depend on k.
-        bound, before = self.bound, {*self._table_frequencies.values(), *self._kept}
-        self.bound = with_k(bound, k)
+        question, before = self.question, {*self._table_frequencies.values(), *self._kept}
+        self.question = with_k(question, k)
         self.__dict__.pop("_keyed", None)
         try:
             yield
         finally:
-            self.bound = bound
+            self.question = question
             self.__dict__.pop("_keyed", None)
             for name in [name for name in reversed(self._kept) if name not in before]:
                 self.drop(name)
@@ -371,13 +371,13 @@ class FrequencySets(TempRelations):
         """Whether the table-wide frequencies of sensitive values depend on the node, because a
         person counts once in each class they are in."""
         return bool(self.by_people) and any(
-            map(compares_with_table, sensitive_requirements(self.bound))
+            map(compares_with_table, sensitive_requirements(self.question))
         )
 
     @property
     def carried(self) -> list[BoundColumn]:
         """The columns of the set of raw values other than the quasi-identifiers."""
-        return [*self.bound.sensitive, *self.by_people]
+        return [*self.question.sensitive, *self.by_people]
 
     def keep_places_of(
         self, name: str, question: str, view: str, raw: Sequence[BoundColumn]
@@ -394,12 +394,12 @@ class FrequencySets(TempRelations):
     def _source(self) -> tuple[str, bool]:
         """The relation to count values in, and whether it is a frequency set: the records, or a set
         of them if reading them again would mean parsing the file again."""
-        columns = columns_of_first_set(self.bound)
-        relation, first = records(self.bound, columns), first_set(self.bound)
+        columns = columns_of_first_set(self.question)
+        relation, first = records(self.question, columns), first_set(self.question)
         if self._records is not self._session:
-            self._fetch(RAW, first.question, relation, columns)
-        elif self.bound.table.parsed or not self._session.engine.materialises:
-            self.materialise(RAW, first.question, first.sql)
+            self._fetch(RAW, first.words, relation, columns)
+        elif self.question.table.parsed or not self._session.engine.materialises:
+            self.materialise(RAW, first.words, first.sql)
         else:
             return relation, False
         return RAW, True
@@ -425,7 +425,7 @@ class FrequencySets(TempRelations):
     def _values(
         self,
         column: BoundColumn,
-        place: int,
+        index: int,
         levels: ColumnLevels,
         relation: str,
         rolled_up: bool,
@@ -434,18 +434,18 @@ class FrequencySets(TempRelations):
         if levels.needs_longest:
             sql = render("longest_value", relation=relation, column=spelled)
             [row] = self.fetch(
-                f"longest_{place}", f"How long is the longest value of {column.name}?", sql
+                f"longest_{index}", f"How long is the longest value of {column.name}?", sql
             )
             levels = levels.with_longest(int(row["kanon_longest"]))
         for level in filter(levels.is_joined, range(1, levels.height + 1)):
-            kept = kept_labels(place, level)
+            kept = kept_labels(index, level)
             self.materialise_rows(kept, ("kanon_value", "kanon_label"), levels.mapping(level))
         labels = [
-            label_of(levels, level, identifier("kanon_raw"), kept_labels(place, level))
+            label_of(levels, level, identifier("kanon_raw"), kept_labels(index, level))
             for level in range(1, levels.height + 1)
         ]
         values = self.materialise(
-            f"{PRIVATE}values_{place}",
+            f"{PRIVATE}values_{index}",
             f"Which label and place does each value of {column.name} have at each level?",
             render(
                 "values_at_levels",
@@ -458,12 +458,12 @@ class FrequencySets(TempRelations):
         inexact = [level for level, label in enumerate(labels, start=1) if label.exact]
         sql = render("values_in_short", values=values, height=levels.height, inexact=inexact)
         [row] = self.fetch(
-            f"values_in_short_{place}",
+            f"values_in_short_{index}",
             f"How many labels does each level of {column.name} have, and how many values lack one?",
             sql,
         )
         self._refuse_without_label(column, levels, row)
-        return QuasiIdentifier(column, levels, place, row)
+        return QuasiIdentifier(column, levels, index, row)
 
     def _refuse_without_label(self, column: BoundColumn, levels: ColumnLevels, row: Row) -> None:
         for level in range(1, levels.height + 1) if levels.needs else ():
@@ -473,11 +473,11 @@ class FrequencySets(TempRelations):
             }
             fault = LABELLED.fault(
                 counts,
-                table=self.bound.table.name,
+                table=self.question.table.name,
                 column=column.name,
                 levels=levels,
                 level=levels.label(level),
-                commas=may_have_commas(self.bound, self.bound.table),
+                commas=may_have_commas(self.question, self.question.table),
             )
             if fault is not None:
                 raise InputError(fault)
@@ -493,28 +493,28 @@ class FrequencySets(TempRelations):
         """The question with every column renamed to its column in the sets."""
         there = {
             column: replace(column, name=column.alias)
-            for column in (*self.bound.sensitive, *self.by_people)
+            for column in (*self.question.sensitive, *self.by_people)
         }
         checks = [
             replace(check, column=there[check.column]) if check.column else check
-            for check in self.bound.checks
+            for check in self.question.checks
         ]
         keys = tuple(BoundColumn(qi.key, "INTEGER", qi.key) for qi in self.quasi_identifiers)
         return replace(
-            self.bound,
+            self.question,
             quasi_identifiers=keys,
             keys=keys,
-            sensitive=tuple(there[column] for column in self.bound.sensitive),
-            entity=there[self.bound.entity] if self.bound.entity else None,
+            sensitive=tuple(there[column] for column in self.question.sensitive),
+            entity=there[self.question.entity] if self.question.entity else None,
             checks=tuple(checks),
         )
 
     def _violating_records(self, levels: Levels) -> str:
         """SQL of the violating classes at these levels, computed from the records."""
         columns = tuple(at_level(column, levels[column.name]) for column in self.quasi_identifiers)
-        relation = records(self.bound, [*columns, *self.searched_columns])
-        bound = replace(self.bound, quasi_identifiers=columns, keys=columns)
-        return violating_classes(bound, relation)
+        relation = records(self.question, [*columns, *self.searched_columns])
+        question = replace(self.question, quasi_identifiers=columns, keys=columns)
+        return violating_classes(question, relation)
 
     def _nearest(self, levels: Levels) -> tuple[str, dict[str, Move]]:
         """The coarsest materialised set from which a node can be rolled up, and the level changes
@@ -539,17 +539,17 @@ class FrequencySets(TempRelations):
         return {
             column.alias: self.materialise(
                 f"{PRIVATE}whole_{column.alias}",
-                f"How often does each value of {column.name} occur in {self.bound.table.name}?",
+                f"How often does each value of {column.name} occur in {self.question.table.name}?",
                 render(
                     "whole_values",
                     records=RECORDS,
                     sensitive=column,
-                    entity=self.bound.entity,
-                    unknown=self.bound.unknown,
+                    entity=self.question.entity,
+                    unknown=self.question.unknown,
                 ),
             )
             for column in self.searched_columns
-            if column in self.bound.sensitive
+            if column in self.question.sensitive
         }
 
     def _drop_oldest(self) -> None:
@@ -561,14 +561,14 @@ class FrequencySets(TempRelations):
     @cached_property
     def searched_columns(self) -> list[BoundColumn]:
         """The further columns of a searched set: those that a check reads."""
-        checks = sensitive_requirements(self.bound)
+        checks = sensitive_requirements(self.question)
         required = {check.column for check in checks}
-        required |= {column for check in checks for column in other_sensitive(self.bound, check)}
-        read = [column for column in self.bound.sensitive if column in required]
+        required |= {column for check in checks for column in other_sensitive(self.question, check)}
+        read = [column for column in self.question.sensitive if column in required]
         return [*read, *self.by_people]
 
     def _node(self, levels: Levels) -> tuple[int, ...]:
-        return tuple(levels[column.name] for column in self.bound.quasi_identifiers)
+        return tuple(levels[column.name] for column in self.question.quasi_identifiers)
 
     def _new_name(self) -> str:
         return f"{PRIVATE}set_{next(self._numbers)}"

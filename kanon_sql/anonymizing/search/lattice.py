@@ -72,7 +72,7 @@ class QuasiIdentifier:
 
     column: BoundColumn
     levels: ColumnLevels
-    place: int
+    number: int
     in_short: Row
 
     @property
@@ -81,11 +81,11 @@ class QuasiIdentifier:
 
     @property
     def values(self) -> str:
-        return f"{PRIVATE}values_{self.place}"
+        return f"{PRIVATE}values_{self.number}"
 
     @property
     def key(self) -> str:
-        return f"kanon_key_{self.place}"
+        return f"kanon_key_{self.number}"
 
     @cached_property
     def attribute(self) -> Attribute:
@@ -119,9 +119,9 @@ class QuasiIdentifier:
         return Move(self.values, start, end)
 
 
-def kept_labels(place: int, level: int) -> str:
+def kept_labels(number: int, level: int) -> str:
     """Name of the temporary table with the labels of a large hierarchy."""
-    return f"{PRIVATE}labels_{place}_{level}"
+    return f"{PRIVATE}labels_{number}_{level}"
 
 
 def label_of(
@@ -160,10 +160,10 @@ def at_level(qi: QuasiIdentifier, level: int) -> BoundColumn:
     if not level:
         return qi.column
     if not qi.levels.is_joined(level):
-        return AtLevel(qi.column, qi.levels, level, qi.place).column
-    name = f"kanon_hierarchy_{qi.place}"
+        return AtLevel(qi.column, qi.levels, level, qi.number).column
+    name = f"kanon_hierarchy_{qi.number}"
     key = qi.levels.key(f"kanon_raw.{identifier(qi.name)}")
-    joined = JoinedLabels(name, kept_labels(qi.place, level), key)
+    joined = JoinedLabels(name, kept_labels(qi.number, level), key)
     label = f"{name}.kanon_label"
     return replace(qi.column, type="VARCHAR", generalised=label, joined=joined)
 
@@ -278,10 +278,10 @@ class Lattice:
 
     def neighbours(self, node: Node) -> Iterator[Node]:
         """The nodes that differ by one level of one quasi-identifier."""
-        for place, (ladder, level) in enumerate(zip(self.ladders, node, strict=True)):
+        for index, (ladder, level) in enumerate(zip(self.ladders, node, strict=True)):
             for other in (level - 1, level + 1):
                 if 0 <= other <= ladder.highest:
-                    yield (*node[:place], other, *node[place + 1 :])
+                    yield (*node[:index], other, *node[index + 1 :])
 
     def sums(self, by_level: Sequence[Sequence[float]]) -> list[float]:
         """For every node, the sum of the values of its levels."""

@@ -59,26 +59,26 @@ class ReleasedSet:
     def associations(self) -> Iterator[Association]:
         """Strength of association between each quasi-identifier and each sensitive attribute,
         before and after generalisation."""
-        bound = self.sets.bound
+        question = self.sets.question
         pairs = [
-            (column, place, sensitive)
+            (column, number, sensitive)
             for column in self.sets.quasi_identifiers
-            for place, sensitive in enumerate(bound.sensitive, start=1)
+            for number, sensitive in enumerate(question.sensitive, start=1)
         ]
         answers = self.sets.fetch_each(
             [
                 NodeQuery(
-                    f"association_{column.place}_{place}",
+                    f"association_{column.number}_{number}",
                     f"How strongly are {column.name} and {sensitive.name} associated?",
                     render(
                         "association",
                         shown=self.shown[column.name],
                         key=column.key,
                         sensitive=sensitive,
-                        unknown=bound.unknown,
+                        unknown=question.unknown,
                     ),
                 )
-                for column, place, sensitive in pairs
+                for column, number, sensitive in pairs
             ]
         )
         for (column, _, sensitive), [row] in zip(pairs, answers, strict=True):
@@ -103,18 +103,18 @@ class ReleasedSet:
                 value=sensitive,
                 shown=sensitive,
                 firsts=RANKS,
-                nulls=not self.sets.bound.unknown,
+                nulls=not self.sets.question.unknown,
             )
-            for sensitive in self.sets.bound.sensitive
+            for sensitive in self.sets.question.sensitive
         }
         answers = self.sets.fetch_each(
             [
                 NodeQuery(
-                    f"distribution_{place}",
+                    f"distribution_{number}",
                     f"How frequent are the values of {name}, before and after?",
                     sql,
                 )
-                for place, (name, sql) in enumerate(rendered.items(), start=1)
+                for number, (name, sql) in enumerate(rendered.items(), start=1)
             ]
         )
         for name, [row] in zip(rendered, answers, strict=True):
@@ -126,13 +126,13 @@ class ReleasedSet:
         answers = self.sets.fetch_each(
             [
                 NodeQuery(
-                    f"loss_{column.place}",
+                    f"loss_{column.number}",
                     f"How much information does {column.name} lose at each level?",
                     render(
                         "loss_of_values",
                         shown=self.shown[column.name],
                         key=column.key,
-                        qi=column.place,
+                        qi=column.number,
                         labels=self.labels,
                         values=column.values,
                     ),
@@ -177,7 +177,7 @@ class _Level(NamedTuple):
 def labels_of_values(sets: FrequencySets, levels: Mapping[str, Iterable[int]]) -> str:
     """Materialise the label of every value at some levels, with the leaves and records under it."""
     at_levels = [
-        _Level(qi.place, level, qi.values, leaves_of_labels(sets, qi) if level else None)
+        _Level(qi.number, level, qi.values, leaves_of_labels(sets, qi) if level else None)
         for qi in sets.quasi_identifiers
         for level in levels[qi.name]
     ]
@@ -234,7 +234,7 @@ def metrics(
 def distribution(name: str, row: Row) -> Distribution:
     """The distribution in a row of counts by rank."""
     before, after = (
-        tuple(int(row[f"kanon_{stage}_{place}"]) for place, _ in enumerate(RANKS, start=1))
+        tuple(int(row[f"kanon_{stage}_{number}"]) for number, _ in enumerate(RANKS, start=1))
         for stage in ("before", "after")
     )
     values = (int(row[f"kanon_{stage}_values"]) for stage in ("before", "after"))
@@ -255,7 +255,7 @@ def _mean(values: Iterable[float]) -> float:
 
 def leaves_of_labels(sets: FrequencySets, column: QuasiIdentifier) -> str | None:
     """Materialise the number of leaves under each label, if a hierarchy lists them."""
-    table, name = column.levels.table, f"{PRIVATE}leaves_{column.place}"
+    table, name = column.levels.table, f"{PRIVATE}leaves_{column.number}"
     if not table or sets.keeps(name):
         return name if table else None
     rows = [

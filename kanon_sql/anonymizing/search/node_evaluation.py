@@ -79,7 +79,7 @@ class NodeQueries:
                 "sizes_of_nodes",
                 nodes=self._set_nodes(self._set, nodes),
                 sizes=below,
-                entity=self.sets.bound.entity,
+                entity=self.sets.question.entity,
             ),
         )
         return {nodes[int(row["kanon_node"])]: row for row in rows}
@@ -92,7 +92,7 @@ class NodeQueries:
             nodes=set_nodes,
             lossy=self.lossy,
             size=size,
-            entity=self.sets.bound.entity,
+            entity=self.sets.question.entity,
         )
         return self._lost(set_nodes, f"({classes})")
 
@@ -127,7 +127,7 @@ class NodeQueries:
                 violating=violating,
                 keys=keys,
                 sizes=below,
-                entity=sets.bound.entity,
+                entity=sets.question.entity,
             ),
         )
         suppressed = self._lost(set_nodes, violating)
@@ -150,10 +150,10 @@ class NodeQueries:
     def portions(self) -> dict[int, list[list[Portion]]]:
         """By position of each quasi-identifier and by level: its records grouped by loss."""
         portions: dict[int, list[list[Portion]]] = {
-            column.place: [[] for _ in range(self.highest[column.name] + 1)]
+            column.number: [[] for _ in range(self.highest[column.name] + 1)]
             for column in self.lossy
         }
-        labels = {column.place: self._labels(column) for column in self.lossy}
+        labels = {column.number: self._labels(column) for column in self.lossy}
         for row in self.sets.fetch(
             "portions",
             "How many records lose how much at each level?",
@@ -185,7 +185,7 @@ class NodeQueries:
                 [
                     column.key
                     for column in self.lossy
-                    if column.attribute.distinct[node[column.place - 1]] <= 1
+                    if column.attribute.distinct[node[column.number - 1]] <= 1
                 ],
             )
             for number, node in enumerate(nodes)
@@ -207,15 +207,15 @@ class NodeQueries:
         return {
             nodes[int(row["kanon_node"])].levels: Suppressed(
                 int(row["kanon_records"]),
-                {qi.place - 1: int(row[f"kanon_leaves_more_{qi.key}"]) for qi in self.lossy},
-                {qi.place - 1: float(row[f"kanon_bits_{qi.key}"]) for qi in self.lossy},
+                {qi.number - 1: int(row[f"kanon_leaves_more_{qi.key}"]) for qi in self.lossy},
+                {qi.number - 1: float(row[f"kanon_bits_{qi.key}"]) for qi in self.lossy},
             )
             for row in rows
         }
 
     def _labels(self, column: QuasiIdentifier) -> str:
         """Materialise how much each label of a quasi-identifier covers."""
-        name = f"{PRIVATE}labels_of_levels_{column.place}"
+        name = f"{PRIVATE}labels_of_levels_{column.number}"
         if self.sets.keeps(name):
             return name
         return self.sets.materialise(
@@ -267,7 +267,7 @@ class LatticeStatistics:
     ) -> None:
         self.sets, self._starred = sets, suppressed_as == "star"
         # References and earlier releases match by label, so a pure renaming of labels matters.
-        is_compared = bool(reference_requirements(sets.bound) or required_crowds(sets.bound))
+        is_compared = bool(reference_requirements(sets.question) or required_crowds(sets.question))
         highest = preferred.highest_of(sets.quasi_identifiers)
         self.lattice = Lattice(
             tuple(
@@ -275,13 +275,16 @@ class LatticeStatistics:
                 for column in sets.quasi_identifiers
             )
         )
-        self.bounds = {k: with_k(sets.bound, k) for k in ks}
-        self.table_bounds, self.audited = bounds_of_all(sets.bound), audited_checks(sets.bound)
+        self.bounds = {k: with_k(sets.question, k) for k in ks}
+        self.table_bounds, self.audited = (
+            bounds_of_all(sets.question),
+            audited_checks(sets.question),
+        )
         thresholds = {bound.below for bound in self.table_bounds if bound.below is not None}
         sizes = {self._least_size(k) for k in ks}
         self._sizes = sorted(sizes | thresholds)
         self.queries = NodeQueries(sets, highest)
-        self.asks_more = is_compared or bool(sensitive_requirements(sets.bound))
+        self.asks_more = is_compared or bool(sensitive_requirements(sets.question))
         """Whether checks need more of a class than its number of records."""
         self._rows: dict[Node, Row] = {}
         self._counted: dict[tuple[Node, int], ClassCounts] = {}
@@ -360,7 +363,7 @@ class LatticeStatistics:
         counted = self.counted(node, k)
         if self._starred and counted.violating:
             return bool(
-                self.asks_more or self.table_bounds or self.audited or self.sets.bound.entity
+                self.asks_more or self.table_bounds or self.audited or self.sets.question.entity
             )
         return bool(self.audited and counted.kept)
 
@@ -373,14 +376,14 @@ class LatticeStatistics:
         portions = self.queries.portions() if lossy else {}
         return tuple(
             ColumnCosts(
-                column.place - 1,
+                column.number - 1,
                 column.leaves,
                 column.levels.height,
-                portions[column.place],
+                portions[column.number],
                 ladder.climbs,
             )
             for column in lossy
-            for ladder in [self.lattice.ladders[column.place - 1]]
+            for ladder in [self.lattice.ladders[column.number - 1]]
         )
 
     def costs(
@@ -393,11 +396,11 @@ class LatticeStatistics:
                 self.records,
                 max_suppressed,
                 max(self._least_size(k), 1),
-                not self.asks_more and not self.sets.bound.entity,
+                not self.asks_more and not self.sets.question.entity,
                 [column.attribute.distinct for column in self.sets.quasi_identifiers],
                 lambda node: self.counted(node, k),
             )
-        places = {column.name: column.place - 1 for column in self.sets.quasi_identifiers}
+        places = {column.name: column.number - 1 for column in self.sets.quasi_identifiers}
         return CellCosts(
             self.columns,
             metric,
@@ -409,11 +412,11 @@ class LatticeStatistics:
     def metrics(self, node: Node, k: int, weights: Mapping[str, float]) -> Metrics:
         """Every metric of a release at this node."""
         suppressed, counted = self.suppressed([node], k)[node], self.counted(node, k)
-        by_name = [self.sets.quasi_identifiers[column.place].name for column in self.columns]
+        by_name = [self.sets.quasi_identifiers[column.index].name for column in self.columns]
 
         def lost(metric: MetricName) -> list[float]:
             costs = CellCosts(self.columns, metric, {})
-            return [costs.lost(column, node[column.place], suppressed) for column in self.columns]
+            return [costs.lost(column, node[column.index], suppressed) for column in self.columns]
 
         return metrics(
             [
@@ -540,8 +543,10 @@ class NodeEvaluator:
             return NodeCounts(below, below, satisfies=False)
         counted = self.nodes.counted(node, self.k)
         violating = counted.violating
-        bound = self.nodes.bounds[self.k]
-        prunes = is_monotone(bound) or (not self.max_suppressed and closed_under_merging(bound))
+        question = self.nodes.bounds[self.k]
+        prunes = is_monotone(question) or (
+            not self.max_suppressed and closed_under_merging(question)
+        )
         satisfies = violating <= self.max_suppressed and self.nodes.satisfies(counted, self.k)
         return NodeCounts(violating if prunes else below, violating, satisfies)
 

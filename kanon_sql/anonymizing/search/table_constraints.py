@@ -85,10 +85,10 @@ class ReferenceSets:
                     nodes=nodes,
                     keys=[column.key for column in self.sets.quasi_identifiers],
                     set=self._kept[reference],
-                    entity=self.sets.bound.references[reference].entity,
+                    entity=self.sets.question.references[reference].entity,
                 ),
                 failing=render("any_of", predicates=list(map(too_rare, checks))),
-                entity=self.sets.bound.entity,
+                entity=self.sets.question.entity,
             )
 
     # --- internal ---------------------------------------------------------------------------
@@ -97,8 +97,8 @@ class ReferenceSets:
     def _required(self) -> dict[str, list[BoundCheck]]:
         """The checks on each reference, by its name."""
         required: dict[str, list[BoundCheck]] = {}
-        for requirement in reference_requirements(self.sets.bound):
-            required.setdefault(reference_of(self.sets.bound, requirement).name, []).append(
+        for requirement in reference_requirements(self.sets.question):
+            required.setdefault(reference_of(self.sets.question, requirement).name, []).append(
                 requirement
             )
         return required
@@ -106,32 +106,34 @@ class ReferenceSets:
     @cached_property
     def _kept(self) -> dict[str, str]:
         """The temporary relation of each reference, by name."""
-        references = self.sets.bound.references
+        references = self.sets.question.references
         return {
-            name: self._keep(place, references[name])
-            for place, name in enumerate(self._required, start=1)
+            name: self._keep(number, references[name])
+            for number, name in enumerate(self._required, start=1)
         }
 
-    def _keep(self, place: int, reference: OtherTable) -> str:
+    def _keep(self, index: int, reference: OtherTable) -> str:
         sets = self.sets
         combinations = _combinations_of(
             sets,
-            f"{PRIVATE}reference_{place}",
+            f"{PRIVATE}reference_{index}",
             reference,
             [reference.columns[column.name] for column in sets.quasi_identifiers],
             [column for column in (reference.entity, reference.weight) if column],
         )
-        compared = zip(sets.quasi_identifiers, pairs(sets.bound, reference, "exact"), strict=True)
+        compared = zip(
+            sets.quasi_identifiers, pairs(sets.question, reference, "exact"), strict=True
+        )
         levels = [
             LevelsOf(
                 column.key,
-                self._values(place, combinations, pair, column),
+                self._values(index, combinations, pair, column),
                 self.highest[column.name],
             )
             for column, pair in compared
         ]
         return sets.materialise(
-            f"{PRIVATE}reference_{place}_at_all_levels",
+            f"{PRIVATE}reference_{index}_at_all_levels",
             f"How many people of {reference.table.name} have each combination at every level?",
             render(
                 "reference_at_all_levels",
@@ -142,15 +144,15 @@ class ReferenceSets:
             ),
         )
 
-    def _values(self, place: int, combinations: str, pair: Pair, column: QuasiIdentifier) -> str:
+    def _values(self, index: int, combinations: str, pair: Pair, column: QuasiIdentifier) -> str:
         """Materialise the reference's values of a quasi-identifier, with their places."""
         return self.sets.materialise(
-            f"{PRIVATE}referred_places_{place}_{column.place}",
+            f"{PRIVATE}referred_places_{index}_{column.number}",
             f"Which place does each value of the reference have at each level of {column.name}?",
             render(
                 "referred_places",
                 set=combinations,
-                place=column.place,
+                place=column.number,
                 values=column.values,
                 labels=list(self._labels(column, pair.reference.type)),
                 type=pair.reference.type,
@@ -162,7 +164,7 @@ class ReferenceSets:
     def _labels(self, column: QuasiIdentifier, type: str) -> Iterator[Label]:
         levels = replace(column.levels, type=type)
         for level in range(1, self.highest[column.name] + 1):
-            yield label_of_any(levels, level, kept_labels(column.place, level))
+            yield label_of_any(levels, level, kept_labels(column.number, level))
 
 
 @dataclass(frozen=True)
@@ -175,13 +177,13 @@ class EarlierSets:
         """One SELECT for each earlier release: the classes of a materialised frequency set in which
         someone's crowd is too small. `keys` are the columns that identify a class; with several
         nodes, the node number is one of them."""
-        for name, k in required_crowds(self.sets.bound).items():
+        for name, k in required_crowds(self.sets.question).items():
             yield render(
                 "classes_beside_earlier",
                 set=set,
                 keys=keys,
                 before=self._kept[name],
-                entities=entity_pair(self.sets.bound, self.sets.bound.earlier[name]),
+                entities=entity_pair(self.sets.question, self.sets.question.earlier[name]),
                 k=k,
             )
 
@@ -190,20 +192,20 @@ class EarlierSets:
     @cached_property
     def _kept(self) -> dict[str, str]:
         """The temporary relation of each earlier release's people, by release name."""
-        earlier = self.sets.bound.earlier
+        earlier = self.sets.question.earlier
         return {
-            name: self._keep(place, earlier[name])
-            for place, name in enumerate(required_crowds(self.sets.bound), start=1)
+            name: self._keep(number, earlier[name])
+            for number, name in enumerate(required_crowds(self.sets.question), start=1)
         }
 
-    def _keep(self, place: int, earlier: OtherTable) -> str:
+    def _keep(self, index: int, earlier: OtherTable) -> str:
         columns = list(earlier.quasi_identifiers)
-        entities = entity_pair(self.sets.bound, earlier)
+        entities = entity_pair(self.sets.question, earlier)
         combinations = _combinations_of(
-            self.sets, f"{PRIVATE}earlier_{place}", earlier, columns, [entities.reference]
+            self.sets, f"{PRIVATE}earlier_{index}", earlier, columns, [entities.reference]
         )
         return self.sets.materialise(
-            f"{PRIVATE}people_before_{place}",
+            f"{PRIVATE}people_before_{index}",
             f"In which classes of {earlier.table.name} is each person?",
             render("people_before", set=combinations, columns=columns, entities=entities),
         )
@@ -252,27 +254,32 @@ class AtMost:
         return classes <= self.most * counted.kept
 
 
-def bounds_of_all(bound: ResolvedQuestion) -> list[AtMost]:
+def bounds_of_all(question: ResolvedQuestion) -> list[AtMost]:
     """The bounds of all gating checks on all classes together."""
-    return [at_most for check in bound.checks if check.gates for at_most in bounds_of(bound, check)]
+    return [
+        at_most
+        for check in question.checks
+        if check.gates
+        for at_most in bounds_of(question, check)
+    ]
 
 
-def audited_checks(bound: ResolvedQuestion) -> list[BoundCheck]:
+def audited_checks(question: ResolvedQuestion) -> list[BoundCheck]:
     """The gating checks that the search decides by auditing the release at a node: neither classes
     by themselves nor their number decide them."""
     return [
         check
-        for check in bound.checks
+        for check in question.checks
         if check.gates
-        and not (is_judged_by_class(check) or is_about_crowds(check) or bounds_of(bound, check))
-        and check not in estimates_searched(bound)
-        and (check not in reference_requirements(bound) or least_presence(check))
+        and not (is_judged_by_class(check) or is_about_crowds(check) or bounds_of(question, check))
+        and check not in estimates_searched(question)
+        and (check not in reference_requirements(question) or least_presence(check))
     ]
 
 
-def bounds_of(bound: ResolvedQuestion, check: BoundCheck) -> list[AtMost]:
+def bounds_of(question: ResolvedQuestion, check: BoundCheck) -> list[AtMost]:
     """The bounds that a check sets on all classes together, if class sizes decide it."""
-    if bound.entity:
+    if question.entity:
         # People are counted once, in the smallest of their classes.
         return []
     bounds = []
@@ -292,7 +299,7 @@ def _first_size_not_above(threshold: Fraction) -> int:
     return -(-threshold.denominator // threshold.numerator) if threshold else _ENDLESS
 
 
-def with_estimated_sizes(bound: ResolvedQuestion, before: TableResult) -> ResolvedQuestion:
+def with_estimated_sizes(question: ResolvedQuestion, before: TableResult) -> ResolvedQuestion:
     """The question with one more k-anonymity check for each gating k-map estimate: the class size
     that the estimate requires, computed for the size of the whole table. A release has no more
     records or people and so requires no larger size."""
@@ -302,16 +309,16 @@ def with_estimated_sizes(bound: ResolvedQuestion, before: TableResult) -> Resolv
         required_class_size(
             model.k, everyone or 0, model.population, float(model.alpha), model.test
         )
-        for check in estimates_searched(bound)
+        for check in estimates_searched(question)
         for model in [check.model]
         if isinstance(model, KMapEstimate) and model.k and model.population
     ]
     more = tuple(BoundCheck(KAnonymity(k=size), requested=True) for size in sizes)
-    return replace(bound, checks=(*bound.checks, *more))
+    return replace(question, checks=(*question.checks, *more))
 
 
-def estimates_searched(bound: ResolvedQuestion) -> list[BoundCheck]:
+def estimates_searched(question: ResolvedQuestion) -> list[BoundCheck]:
     """The gating estimates whose required class size is known before the search."""
     return [
-        check for check in bound.checks if check.gates and isinstance(check.model, KMapEstimate)
+        check for check in question.checks if check.gates and isinstance(check.model, KMapEstimate)
     ]

@@ -442,7 +442,7 @@ _NUMBER_FIRST = re.compile(r"\d+ \S")
 
 def numbered_names(width: int) -> tuple[str, ...]:
     """Generated column names for a file without a header."""
-    return tuple(f"column_{place}" for place in range(1, width + 1))
+    return tuple(f"column_{number}" for number in range(1, width + 1))
 
 
 def require_names(file: str, names: Sequence[str], delimiter: str, run: Run) -> None:
@@ -473,11 +473,15 @@ def record_doubt(names: Sequence[str], records: Sequence[Sequence[str]]) -> str 
     >>> record_doubt(["icd10", "age"], [["J45", "44"]])
     """
     folded = [name.casefold() for name in names]
-    for place, name in enumerate(names, start=1):
-        kind = "there twice" if folded.index(folded[place - 1]) + 1 < place else kind_of_name(name)
+    for number, name in enumerate(names, start=1):
+        kind = (
+            "there twice" if folded.index(folded[number - 1]) + 1 < number else kind_of_name(name)
+        )
         if kind:
-            return f"field {place} is {kind}"
-    columns = [[row[place] for row in records if row[place].strip()] for place in range(len(names))]
+            return f"field {number} is {kind}"
+    columns = [
+        [row[number] for row in records if row[number].strip()] for number in range(len(names))
+    ]
     alike = list(map(is_like_values, names, columns))
     recurs = any(map(contains, columns, names)) and not any(map(are_of_a_kind, columns))
     if recurs or alike.count(True) > alike.count(False):

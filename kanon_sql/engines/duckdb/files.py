@@ -519,11 +519,11 @@ def read_arrow(files: Sequence[str]) -> Any:
             )
     values = partial(arrow_values, files, tables)
     if hive_columns(files, tables[0].column_names, values, constant=False) not in ({}, NO_HIVE):
-        for place, file in enumerate(files):
+        for index, file in enumerate(files):
             for name, text in folder_values(file):
                 value = pyarrow.scalar(None if text == NULL_FOLDER else text, pyarrow.string())
-                column = pyarrow.repeat(value, len(tables[place]))
-                tables[place] = tables[place].append_column(name, column)
+                column = pyarrow.repeat(value, len(tables[index]))
+                tables[index] = tables[index].append_column(name, column)
     return pyarrow.concat_tables(tables)
 
 

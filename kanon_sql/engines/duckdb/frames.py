@@ -302,9 +302,9 @@ Series without missing values."""
 def readable_arrow(table: Any) -> Readable:
     """A pyarrow Table of types that DuckDB reads value for value."""
     unusable = {}
-    for place, name in enumerate(table.column_names):
+    for index, name in enumerate(table.column_names):
         try:
-            table = table.set_column(place, name, exact_arrow(table.column(place)))
+            table = table.set_column(index, name, exact_arrow(table.column(index)))
         except Unread as error:
             unusable[name] = f"holds {error}. Convert it, for example to text."
     return Readable(without(table, unusable), unusable)

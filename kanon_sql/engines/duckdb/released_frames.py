@@ -60,10 +60,10 @@ def with_types(frame: Any, types: Mapping[str, Any]) -> Any:
             polars.col(name).dt.convert_time_zone(zones[name]) for name in times if name in zones
         )
     arrow = import_module("pyarrow")
-    for place, field in enumerate(frame.schema):
+    for index, field in enumerate(frame.schema):
         if field.name in zones and _zone(field.type) is not None:
             there = arrow.timestamp(field.type.unit, zones[field.name])
-            frame = frame.set_column(place, field.name, frame[field.name].cast(there))
+            frame = frame.set_column(index, field.name, frame[field.name].cast(there))
     return frame
 
 

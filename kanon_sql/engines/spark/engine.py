@@ -329,8 +329,8 @@ class Spark(Warehouse):
             records.createOrReplaceTempView(_spelled([self._views[name]]))
             return self._views[name]
         errors = sessions.errors()
-        for place in count(1):
-            numbered = name if place == 1 else f"{name} ({place})"
+        for index in count(1):
+            numbered = name if index == 1 else f"{name} ({index})"
             try:
                 records.createTempView(_spelled([numbered]))
             except errors.AnalysisException as error:

@@ -140,8 +140,8 @@ def _described(value: Any) -> Iterator[tuple[Location, str | None, Mapping[str, 
         for number, entry in _listed(value, kind):
             yield (kind, number), None, entry
     for number, source in _listed(value, "sources"):
-        for place, table in _listed(source, "tables"):
-            yield ("sources", number, "tables", place), source.get("name"), table
+        for index, table in _listed(source, "tables"):
+            yield ("sources", number, "tables", index), source.get("name"), table
 
 
 def _listed(value: Any, key: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

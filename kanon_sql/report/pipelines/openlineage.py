@@ -106,12 +106,12 @@ def render(
     emitted = emitted or emission()
     by_table = outcomes(result, places)
     events = [
-        event for place, table in enumerate(by_table) for event in _run(table, place, emitted)
+        event for index, table in enumerate(by_table) for event in _run(table, index, emitted)
     ]
     return "\n".join(json.dumps(event, ensure_ascii=False, allow_nan=False) for event in events)
 
 
-def _run(table_outcomes: TableOutcomes, place: int, emitted: Emission) -> Iterator[dict[str, Any]]:
+def _run(table_outcomes: TableOutcomes, index: int, emitted: Emission) -> Iterator[dict[str, Any]]:
     """The two events of one table's audit."""
     table = table_outcomes.table
     ended = emitted.time or datetime.now(UTC)
@@ -123,7 +123,7 @@ def _run(table_outcomes: TableOutcomes, place: int, emitted: Emission) -> Iterat
             "jobType", processingType="BATCH", integration="KANON_SQL", jobType="TEST"
         ),
     }
-    run_id = str(_run_id(table, place, emitted))
+    run_id = str(_run_id(table, index, emitted))
     facets = _run_facets(table, emitted)
     datasets = table.lineage.datasets if table.lineage else ()
     inputs: list[Facet] = [
@@ -164,11 +164,11 @@ def _fraction(time: datetime) -> str:
     return f".{time.microsecond // 1000:03}" if time.microsecond else ""
 
 
-def _run_id(table: TableResult, place: int, emitted: Emission) -> uuid.UUID:
+def _run_id(table: TableResult, index: int, emitted: Emission) -> uuid.UUID:
     """A new id; of a fixed time, the id that follows from the result."""
     if emitted.time is None:
         return uuid.uuid4()
-    identity = [emitted.namespace, place, emitted.time.isoformat(), plain_json(table.to_dict())]
+    identity = [emitted.namespace, index, emitted.time.isoformat(), plain_json(table.to_dict())]
     return uuid.uuid5(_RUN_ID_NAMESPACE, json.dumps(identity, sort_keys=True))
 
 

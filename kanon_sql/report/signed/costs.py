@@ -66,10 +66,10 @@ def _by_column(release: Anonymization, signed: Signed, *, is_hidden: bool) -> Gr
     rows = []
     for name, levels in _levels_reached(release).items():
         lost = None if is_hidden else release.metrics.loss_by_quasi_identifier.get(name)
-        for place, (level, label, records) in enumerate(levels):
+        for index, (level, label, records) in enumerate(levels):
             many = NONE if records is None else _many(records, signed)
-            words = ("" if place else printable(name), f"{level} · {printable(label)}")
-            rows.append(GridRow(words, (many, "" if place else short_percent(lost))))
+            words = ("" if index else printable(name), f"{level} · {printable(label)}")
+            rows.append(GridRow(words, (many, "" if index else short_percent(lost))))
     return Grid(
         "What each quasi-identifier lost, and the records at each of its levels.",
         GridRow(("quasi-identifier", "level"), ("records", "lost")),
@@ -110,11 +110,11 @@ def _distributions(
     heads = [*map(_ranks, ranks, ranks[1:]), f"{ranks[-1]}+"]
     rows = [
         GridRow(
-            ("" if place else printable(distribution.column), when),
+            ("" if index else printable(distribution.column), when),
             (number(values), *(_share(count, of, signed) for count in counts)),
         )
         for distribution in distributions
-        for place, (when, values, counts, of) in enumerate(
+        for index, (when, values, counts, of) in enumerate(
             (
                 ("before", distribution.values_before, distribution.before, records_before),
                 (

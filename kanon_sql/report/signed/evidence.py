@@ -179,7 +179,7 @@ def _statements(table: TableResult, signed: Signed, left: int) -> Iterator[Block
 def _texts(table: TableResult, signed: Signed) -> dict[str, str]:
     """The statements of a table, and the views of a release."""
     views = signed.anonymization.views_for_reading if signed.anonymization else ()
-    return dict(table.sql) | {f"view {place}": text for place, text in enumerate(views, start=1)}
+    return dict(table.sql) | {f"view {number}": text for number, text in enumerate(views, start=1)}
 
 
 def _can_be_pasted(text: str) -> bool:

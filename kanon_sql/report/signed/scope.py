@@ -328,11 +328,11 @@ _HEADER = GridRow(("verdict", "check", "required", "found", "margin", "concerns"
 def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[GridRow]:
     status = verdict_status(check)
     word = f"{SIGNS[status]}{KEPT_TOGETHER}{STATUS_WORDS[status]}"
-    for place, margin in enumerate(margins(check)):
+    for index, margin in enumerate(margins(check)):
         fails = check.holds is False or MODELS[check.model].counts_violations
-        is_shown = not place and fails and not signed.hides_sizes(table)
+        is_shown = not index and fails and not signed.hides_sizes(table)
         reach = violating(check, table, signed) if is_shown else ""
-        first = (word, title(check)) if not place else ("", "")
+        first = (word, title(check)) if not index else ("", "")
         shown = _pooled(margin, check, table, signed)
         yield GridRow((*first, shown.requirement, shown.result, shown.distance, reach), ())
 

@@ -160,14 +160,14 @@ def counted(value: int, noun: str) -> str:
     return f"{value:,}{KEPT_TOGETHER}{word}"
 
 
-def ordinal(place: int) -> str:
+def ordinal(index: int) -> str:
     """An English ordinal.
 
     >>> [ordinal(place) for place in (1, 2, 3, 4, 11, 22)]
     ['1st', '2nd', '3rd', '4th', '11th', '22nd']
     """
-    teen = place % 100 in (11, 12, 13)
-    return f"{place}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(place % 10, 'th')}"
+    teen = index % 100 in (11, 12, 13)
+    return f"{index}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(index % 10, 'th')}"
 
 
 def percent(fraction: float) -> str:

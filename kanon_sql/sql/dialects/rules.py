@@ -378,8 +378,8 @@ def values_by_place(column: str, function: str | None = None) -> Rule:
         if function is not None:
             rows = exp.Table(this=exp.Anonymous(this=function, expressions=node.expressions))
         named = [
-            exp.column(f"{column}{place}").as_(name.copy())
-            for place, name in enumerate(alias.columns, start=1)
+            exp.column(f"{column}{number}").as_(name.copy())
+            for number, name in enumerate(alias.columns, start=1)
         ]
         return exp.select(*named).from_(rows).subquery(alias.this.copy())
 

@@ -103,16 +103,16 @@ def without_redundant_aliases(sql: str, dialect: str) -> str:
     'select [zip], t.[age] as [age], [a] as [b]'
     """
     tokens = _tokens(sql, dialect)
-    pieces, place = [], 0
+    pieces, index = [], 0
     for previous, column, between, name in zip(
         tokens, tokens[1:], tokens[2:], tokens[3:], strict=False
     ):
         kinds = [token.token_type for token in (column, between, name)]
         is_renamed = kinds == [TokenType.IDENTIFIER, TokenType.ALIAS, TokenType.IDENTIFIER]
         if is_renamed and column.text == name.text and previous.token_type != TokenType.DOT:
-            pieces.append(sql[place : column.end + 1])
-            place = name.end + 1
-    return "".join([*pieces, sql[place:]])
+            pieces.append(sql[index : column.end + 1])
+            index = name.end + 1
+    return "".join([*pieces, sql[index:]])
 
 
 def with_comments(sql: str, comments: Mapping[str, Sequence[str]]) -> str:
@@ -166,12 +166,12 @@ def _respelled(sql: str, dialect: str, spelling: Callable[[Token, str], str]) ->
 
 
 def _pieces(sql: str, dialect: str, spelling: Callable[[Token, str], str]) -> Iterator[str]:
-    place = 0
+    index = 0
     for token in _tokens(sql, dialect):
-        yield _BLANKS.sub("", sql[place : token.start])
+        yield _BLANKS.sub("", sql[index : token.start])
         yield spelling(token, sql[token.start : token.end + 1])
-        place = token.end + 1
-    yield sql[place:]
+        index = token.end + 1
+    yield sql[index:]
 
 
 def _tokens(sql: str, dialect: str) -> list[Token]:
