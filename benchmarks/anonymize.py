@@ -36,7 +36,8 @@ from kanon_sql.anonymizing.search.datafly_counts import violating_on
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import RunOptions, Session
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.session import Session
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.question.spec import AuditSpec, table_spec

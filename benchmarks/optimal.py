@@ -37,7 +37,8 @@ from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchResult
 from kanon_sql.auditing.opening import opened, planned
-from kanon_sql.engines.session import RunOptions, Session
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.session import Session
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.question.hierarchy import parse_builder
 from kanon_sql.question.spec import AuditSpec, table_spec

@@ -16,7 +16,7 @@ from kanon_sql.anonymizing.tradeoff import TradeoffResult
 from kanon_sql.auditing import auditor, compiler, published_tables
 from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
-from kanon_sql.engines.session import RunArguments, RunOptions
+from kanon_sql.engines.run_options import RunArguments, RunOptions
 from kanon_sql.errors import percentage
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.profile_plan import SAMPLING_FRACTION, Identifying

@@ -27,7 +27,7 @@ import pytest
 
 import kanon_sql as kanon
 from kanon_sql.anonymizing.release.options import ReleaseArguments, ReleaseOptions
-from kanon_sql.engines.session import RunArguments, RunOptions
+from kanon_sql.engines.run_options import RunArguments, RunOptions
 from kanon_sql.question.arguments import CellArguments, TableArguments
 from kanon_sql.question.models.catalogue import ALL_MODELS
 

@@ -26,7 +26,7 @@ import kanon_sql as kanon
 from kanon_sql.auditing.auditor import audit
 from kanon_sql.auditing.contract import compile_contract
 from kanon_sql.engines.duckdb.hub import without_values
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.question.spec import AuditSpec
 from kanon_sql.report.pipelines import github, junit, openlineage, sarif
 

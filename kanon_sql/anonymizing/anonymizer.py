@@ -36,13 +36,8 @@ from kanon_sql.auditing.opening import expected, name_of, opened, planned
 from kanon_sql.engines import is_embedded
 from kanon_sql.engines.base import Engine, Hub
 from kanon_sql.engines.duckdb.frames import RELATION_KIND, frame_name
-from kanon_sql.engines.session import (
-    RunOptions,
-    keeps_sets,
-    refuse_time_limit,
-    time_limit,
-    unless_changed,
-)
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.session import keeps_sets, refuse_time_limit, time_limit, unless_changed
 from kanon_sql.errors import Faults, InputError, SpecError, option
 from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan

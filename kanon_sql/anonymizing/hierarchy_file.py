@@ -13,9 +13,10 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from kanon_sql.auditing.facts import longest_value
 from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
-from kanon_sql.auditing.result import longest_value
-from kanon_sql.engines.session import RunOptions, Session
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, NoDataError, SpecError, option
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion

@@ -28,11 +28,8 @@ from kanon_sql.anonymizing.search.table_constraints import with_estimated_sizes
 from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.opening import opened
 from kanon_sql.auditing.warnings import left_out
-from kanon_sql.engines.session import (
-    RunOptions,
-    refuse_time_limit,
-    unless_changed,
-)
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.session import refuse_time_limit, unless_changed
 from kanon_sql.errors import SpecError, described_value
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.violating_classes import is_judged_by_class

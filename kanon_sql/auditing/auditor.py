@@ -8,6 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kanon_sql.auditing.answers import (
+    Answers,
+    has_same_classes,
+    histogram,
+    people_in,
+    people_of_profiles,
+    refuse_unmet,
+    refuse_without_entity,
+    summary,
+)
 from kanon_sql.auditing.estimates import risk
 from kanon_sql.auditing.events import EventAnswers, answer_events, event_warnings
 from kanon_sql.auditing.opening import (
@@ -19,27 +29,13 @@ from kanon_sql.auditing.opening import (
     opening,
     planned,
 )
-from kanon_sql.auditing.result import (
-    Answers,
-    AuditResult,
-    has_same_classes,
-    histogram,
-    people_in,
-    people_of_profiles,
-    refuse_unmet,
-    refuse_without_entity,
-    summary,
-)
+from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.table_jobs import audited_by_jobs
-from kanon_sql.auditing.verdicts import (
-    has_same_people,
-    rows_with_earlier,
-    verdicts,
-    with_policies,
-)
+from kanon_sql.auditing.verdicts import has_same_people, rows_with_earlier, verdicts, with_policies
 from kanon_sql.auditing.warnings import certain_values, warnings
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import RunOptions, Session, run_within
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.session import Session, run_within
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError, plural
 from kanon_sql.plan.audit_plan import Plan, for_ungeneralised_release, plan_audit
 from kanon_sql.plan.preconditions import without_label

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
+from kanon_sql.auditing.answers import refuse_unmet
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, with_differences
-from kanon_sql.auditing.result import refuse_unmet
 from kanon_sql.auditing.suppressed_cells import Derived, derived_cells, json_number, undecided
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option, plural

@@ -17,7 +17,7 @@ from kanon_sql.auditing.lineage import NAMESPACES, identifiers
 from kanon_sql.auditing.opening import open_table, opened
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.names import url_of
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.errors import SpecError, option
 from kanon_sql.files import file_kind, stem
 from kanon_sql.plan.check_statement import check_statement

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from kanon_sql.auditing.result import Answers, Counted, everyone, smallest, total
+from kanon_sql.auditing.answers import Answers, Counted, everyone, smallest, total
 from kanon_sql.errors import InputError, SpecError
 from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
 from kanon_sql.plan.question import ResolvedQuestion

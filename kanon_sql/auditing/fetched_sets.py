@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from kanon_sql.engines import connect
 from kanon_sql.engines.base import Hub, RowSource
-from kanon_sql.engines.session import RunOptions, Session, time_limit
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.session import Session, time_limit
 from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.question import BoundColumn
 from kanon_sql.plan.steps import name_list

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kanon_sql.auditing.result import read_facts
+from kanon_sql.auditing.facts import read_facts
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import Faults, InputError, SpecError, located
 from kanon_sql.plan.cells import CellCheck, CellQuestion, cell_question, table_of

@@ -10,18 +10,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from kanon_sql.auditing.result import HierarchyReading, read_facts
+from kanon_sql.auditing.facts import HierarchyReading, read_facts
 from kanon_sql.engines import connect, contacts_server, is_embedded
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import Answer, RunOptions, Session, run_within, time_limit, within
-from kanon_sql.errors import (
-    EngineError,
-    InputError,
-    SpecError,
-    located,
-    no_first_records,
-    option,
-)
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.session import Answer, Session, run_within, time_limit, within
+from kanon_sql.errors import EngineError, InputError, SpecError, located, no_first_records, option
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.cells import CellTable
 from kanon_sql.plan.named_columns import NamedColumn

@@ -14,7 +14,8 @@ from kanon_sql.auditing.opening import expected, naming, opened, opening
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.suppressed_cells import FIGURES
 from kanon_sql.auditing.verdicts import with_policies
-from kanon_sql.engines.session import RunOptions, Session, run_within
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.session import Session, run_within
 from kanon_sql.errors import Faults, InputError, plural, with_flags
 from kanon_sql.plan.cells import CellQuestion, node_names
 from kanon_sql.plan.preconditions import preconditions

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from kanon_sql.auditing.opening import PlannedTable
 from kanon_sql.engines.base import Engine, Sessions
-from kanon_sql.engines.session import CANCEL_INTERVAL, Progress, RunOptions
+from kanon_sql.engines.run_options import Progress, RunOptions
+from kanon_sql.engines.session import CANCEL_INTERVAL
 from kanon_sql.errors import EngineError, KanonError
 from kanon_sql.results.table import TableResult
 

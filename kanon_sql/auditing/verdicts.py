@@ -13,6 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
+from kanon_sql.auditing.answers import Answers, Sizes, everyone, smallest, total
 from kanon_sql.auditing.estimates import (
     average_risk,
     journalist,
@@ -22,7 +23,7 @@ from kanon_sql.auditing.estimates import (
     row_of_people,
     share_at_risk,
 )
-from kanon_sql.auditing.result import Answers, Sizes, everyone, profile, smallest, total
+from kanon_sql.auditing.result import profile
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, plural
 from kanon_sql.plan.audit_plan import Plan

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 
-from kanon_sql.auditing.result import Answers, everyone, profile, smallest, total, uniques
+from kanon_sql.auditing.answers import Answers, everyone, smallest, total, uniques
+from kanon_sql.auditing.result import profile
 from kanon_sql.errors import plural
 from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
 from kanon_sql.plan.earlier_plan import EarlierStep

@@ -115,7 +115,7 @@ def demo(context: click.Context, /, folder: str, overwrite: bool) -> int:
     example.write(path, overwrite=overwrite)
     with watching(context) as watch:
         from kanon_sql.auditing.auditor import audit as run
-        from kanon_sql.engines.session import RunOptions
+        from kanon_sql.engines.run_options import RunOptions
         from kanon_sql.question.spec import AuditSpec
 
         spec = AuditSpec.from_file(path / example.SPEC)

@@ -29,7 +29,7 @@ from kanon_sql.cli.mcp_figures import (
 from kanon_sql.cli.mcp_log import Call, Outcome, QuestionLog, question_log
 from kanon_sql.cli.question import is_contract, is_spec_file, refuse_server
 from kanon_sql.cli.signals import stops
-from kanon_sql.engines.session import RunArguments
+from kanon_sql.engines.run_options import RunArguments
 from kanon_sql.errors import EngineError, KanonError, MissingDriverError, SpecError
 from kanon_sql.question.arguments import only
 from kanon_sql.question.hierarchy import GeneralizationHierarchy

@@ -159,7 +159,7 @@ QUESTION_ON_CELLS = (
 )
 
 
-OF_RUN = Fields("engines/session.py", "RunOptions", is_question=False)
+OF_RUN = Fields("engines/run_options.py", "RunOptions", is_question=False)
 OF_RELEASE = Fields("anonymizing/release/options.py", "ReleaseOptions", is_question=False)
 OF_SETS = Fields("profiling/profile_plan.py", "Identifying", is_question=False)
 _REPLACE = declared("run", "overwrite")

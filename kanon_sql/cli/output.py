@@ -20,7 +20,7 @@ from kanon_sql.errors import SpecError, printable, with_flags, without_control
 if TYPE_CHECKING:
     from kanon_sql.anonymizing.tradeoff import TradeoffResult
     from kanon_sql.auditing.result import AuditResult
-    from kanon_sql.engines.session import RunOptions, Watch
+    from kanon_sql.engines.run_options import RunOptions, Watch
     from kanon_sql.profiling.result import ProfileResult
     from kanon_sql.question.spec import AuditSpec, SelectedTables, TablePlaces
     from kanon_sql.report.document import Block
@@ -71,7 +71,7 @@ def for_pipeline(result: AuditResult, places: tuple[TablePlaces, ...], form: str
 
 def run_of(values: dict[str, Any], watch: Watch, writes: Sequence[Path] = ()) -> RunOptions:
     """The run options of a command."""
-    from kanon_sql.engines.session import RunOptions
+    from kanon_sql.engines.run_options import RunOptions
 
     options = {
         field.name: values[field.name] for field in fields(RunOptions) if field.name in values

@@ -10,7 +10,7 @@ from rich.console import Console, OverflowMethod
 from rich.status import Status
 from rich.text import Text
 
-from kanon_sql.engines.session import Progress, Watch
+from kanon_sql.engines.run_options import Progress, Watch
 from kanon_sql.errors import without_control
 
 PAUSE = 1.0

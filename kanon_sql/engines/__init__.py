@@ -176,7 +176,7 @@ def _schemes() -> str:
 
 def _checked_engine(engine: Engine) -> Engine:
     """The engine, if it passes the semantics check; else it is closed and the error raised."""
-    from kanon_sql.engines.warehouse import require_trustworthy
+    from kanon_sql.engines.semantic_checks import require_trustworthy
 
     try:
         require_trustworthy(engine)

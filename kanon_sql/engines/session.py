@@ -1,150 +1,29 @@
-"""Runs statements on an engine in sequence, within a time limit, and logs their SQL.
-
-Where nothing may be created, named SELECTs take the place of temporary tables: each statement
-carries those it references as CTEs. A lattice search thus runs the same statements on a warehouse
-as on the embedded engine; each one recomputes what it reads.
-"""
+"""A sequence of statements on one engine, within a time limit, with a log of their SQL."""
 
 from __future__ import annotations
 
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import TypeVar
 
 from kanon_sql.engines.base import Engine, SetCache
-from kanon_sql.errors import EngineError, InputError, SpecError, described_value, option
-from kanon_sql.sql.ctes import cut, scans, split_ctes
-from kanon_sql.sql.dialects import translated, with_renamed_ctes
-from kanon_sql.sql.macros import render
-from kanon_sql.sql.quoting import DIALECT, identifier
+from kanon_sql.engines.run_options import Progress, RunOptions, Watch
+from kanon_sql.errors import EngineError, InputError, SpecError, option
+from kanon_sql.sql.ctes import cut, scans
+from kanon_sql.sql.quoting import DIALECT
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
 CANCEL_INTERVAL = 0.05
 """Seconds between two cancels: one between two statements is lost."""
 
-_WITH = re.compile(r"\Awith\s+", re.IGNORECASE)
-_WORD = re.compile(r"\w+")
-
-
-class CteStore:
-    """Stores SELECTs by name for an engine of any dialect."""
-
-    dialect: str
-    materialises = False
-    allows_shadowed_ctes = True
-    """Whether a nested CTE may have the name of an outer one."""
-    nests_sets = True
-    """Whether a CTE may contain CTEs of its own; otherwise they are hoisted before it."""
-
-    def materialise(self, name: str, sql: str) -> None:
-        """Store a SELECT under `name`, a single word, for later statements."""
-        self._defined.pop(name, None)
-        own = sql if self.nests_sets else with_renamed_ctes(sql, f"_of_{name}")
-        self._defined[name] = self.transpile(own)
-
-    def create_view(self, name: str, sql: str) -> None:
-        """Like `materialise`: both store a definition."""
-        self.materialise(name, sql)
-
-    def materialise_rows(
-        self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
-    ) -> None:
-        """Store literal rows of texts and integers."""
-        quoted = [identifier(column) for column in columns]
-        self.materialise(name, render("rows_at_hand", columns=quoted, rows=rows))
-
-    def drop(self, name: str) -> None:
-        """Drop a definition."""
-        del self._defined[name]
-
-    def drop_all(self) -> None:
-        """Drop all definitions."""
-        self._defined.clear()
-
-    def transpile(self, sql: str) -> str:
-        """Transpile a template's SELECT, without the CTEs it reads."""
-        return self._translated(sql)
-
-    def _translated(self, sql: str, *, materialized: bool = False) -> str:
-        return translated(
-            sql,
-            self.dialect,
-            tuple(self._stand_ins.items()),
-            materialized=materialized,
-        )
-
-    def in_dialect(self, sql: str) -> str:
-        """Transpile a template's SELECT and prepend the CTEs it reads."""
-        statement = self.transpile(sql)
-        if not self.allows_shadowed_ctes and any(self._read_by(statement)):
-            statement = self.transpile(with_renamed_ctes(sql, "_asked"))
-        read = [self._as_set(name) for name in self._read_by(statement)]
-        if not read:
-            return statement
-        own = _WITH.sub("", statement)
-        between = ",\n" if own != statement else "\n"
-        return "with " + ",\n".join(read) + between + own
-
-    def _as_set(self, name: str) -> str:
-        """A definition as a CTE."""
-        if self.nests_sets:
-            return f"{name} as (\n{self._defined[name]}\n)"
-        sets, select = split_ctes(self._defined[name], self.dialect)
-        before = f"{sets},\n" if sets else ""
-        return f"{before}{name} as (\n{select}\n)"
-
-    @cached_property
-    def _defined(self) -> dict[str, str]:
-        """The definitions by name, transpiled, in order of definition."""
-        return {}
-
-    @cached_property
-    def _stand_ins(self) -> dict[str, str]:
-        """Stand-ins by table, as spelled in the templates: a SELECT in the dialect."""
-        return {}
-
-    def _read_by(self, statement: str) -> Iterator[str]:
-        """Names of the definitions a statement reads, directly or not, in dependency order.
-
-        A name that matches by coincidence adds an unused CTE, which changes no row.
-        """
-        wanted = set(_WORD.findall(statement))
-        read = []
-        for name in reversed(self._defined):
-            if name in wanted:
-                read.append(name)
-                wanted.update(_WORD.findall(self._defined[name]))
-        yield from reversed(read)
-
-
-class InlineCteStore(CteStore):
-    """Stores DuckDB SELECTs untranspiled, for a session in which nothing may be created."""
-
-    dialect = "duckdb"
-
-    def transpile(self, sql: str) -> str:
-        """The SELECT, unchanged."""
-        return sql
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._defined
-
 
 Answer = TypeVar("Answer")
-Progress = Callable[[], str]
-"""Returns the progress of the running statement in a few words, or ""."""
-Watch = Callable[[str, Progress], None]
-"""Callback at the start of each statement, with its question and a `Progress`."""
-ALL_MEMORY = "80%"
-"""DuckDB's memory unless it is limited."""
 GRACE = 1.0
 """Seconds by which the server-side timeout exceeds ours.
 
@@ -154,74 +33,6 @@ The server's limit is a fallback for a dead client; a live one reports its own.
 
 class TimeSpent(EngineError):
     """`max_seconds` is over: what is measured by then is the result."""
-
-
-class RunArguments(TypedDict, total=False):
-    """The options of a run that every function of the API takes."""
-
-    engine: Any
-    memory_limit: str | None
-    threads: int | None
-    timeout: float | None
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """The engine and the limits of a run. Raises `SpecError` for wrong types."""
-
-    engine: Any = None
-    """Anything that `connect` accepts; it replaces each table's own `connect`."""
-    memory_limit: str | None = None
-    """DuckDB's memory, as in 2GB; larger work spills to a private folder."""
-    threads: int | None = None
-    """DuckDB's threads, at most."""
-    timeout: float | None = None
-    """Stop after this many seconds for each table, with exit code 3."""
-    watch: Watch | None = None
-    """Callback that receives the question of each statement when it starts."""
-    writes: Sequence[Path] = ()
-    """Files to be written afterwards, which no table may be read from."""
-    jobs: int = 1
-    """Audit N tables of a spec or manifest at a time; they share the limits of memory and
-    threads."""
-    announce: Callable[[str], None] | None = None
-    """Callback that receives what is about to be fetched from a database."""
-    max_seconds: float | None = None
-    """Stop after this many seconds for each table with what is measured by then; the result says
-    what is missing."""
-
-    def __post_init__(self) -> None:
-        options: dict[str, Any] = vars(self)
-        for name in ("timeout", "max_seconds"):
-            number = 1 if options[name] is None else options[name]
-            is_number = isinstance(number, int | float) and not isinstance(number, bool)
-            if not (is_number and 0 < number <= threading.TIMEOUT_MAX):
-                raise SpecError(
-                    f"{option(name)} must be a number of seconds above 0; found "
-                    f"{described_value(number)}."
-                )
-        for name in ("jobs", *(["threads"] if self.threads is not None else [])):
-            number = options[name]
-            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-                raise SpecError(
-                    f"{option(name)} must be a whole number, 1 or more; found "
-                    f"{described_value(number)}."
-                )
-
-    def of_each_job(self) -> RunOptions:
-        """The options of one job: all of them share the memory and the threads.
-
-        >>> RunOptions(memory_limit="3GB", threads=8, jobs=2).of_each_job().memory_limit
-        '1.500000GB'
-        """
-        if self.jobs == 1:
-            return self
-        size = re.fullmatch(r"(\d+(?:\.\d+)?)(\D+)", self.memory_limit or ALL_MEMORY)
-        return replace(
-            self,
-            memory_limit=f"{float(size[1]) / self.jobs:f}{size[2]}" if size else self.memory_limit,
-            threads=self.threads and max(int(self.threads) // self.jobs, 1),
-        )
 
 
 @dataclass(frozen=True)
@@ -237,7 +48,7 @@ class Session:
     """Seconds from `started` after which no statement runs."""
     missed: list[str] = field(default_factory=list)
     """The parts of the answer that `max_seconds` left out."""
-    run: RunOptions = RunOptions()
+    run: RunOptions = field(default_factory=RunOptions)
     """The limits of the run."""
 
     def rows(self, step: Statement, progress: Progress | None = None) -> list[Row]:

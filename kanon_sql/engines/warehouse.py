@@ -8,62 +8,19 @@ file with a subclass.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from typing import Any, Self
 
-from kanon_sql.engines.base import Batches, Engine
+from kanon_sql.engines.base import Batches
+from kanon_sql.engines.cte_store import CteStore
 from kanon_sql.engines.names import display_name, name_parts, resolved_name
 from kanon_sql.engines.readers import require_usable_names
-from kanon_sql.engines.session import CteStore
 from kanon_sql.errors import EngineError, InputError, KanonError, option
-from kanon_sql.question.yaml_document import shipped
 from kanon_sql.sql.dialects.rules import TRAITS
-from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Row, Table
-
-
-@dataclass(frozen=True)
-class SemanticCheck:
-    """A deviation that would make an audit wrong, with its consequence and remedy."""
-
-    does: str
-    wrong: str
-    instead: str
-
-    def sentence(self, engine: str) -> str:
-        """Why the database is rejected."""
-        return f"{engine} {self.does}, so {self.wrong}. {self.instead}"
-
-
-@cache
-def canaries(dialect: str) -> Mapping[str, SemanticCheck]:
-    """The semantic checks of a dialect, by the result column that is 1 if the database complies."""
-    checks = shipped("kanon_sql.engines", "canaries.yml")
-    of_spark = checks["spark"] if dialect in ("spark", "databricks") else {}
-    return {
-        column: SemanticCheck(**words)
-        for column, words in (checks["every database"] | of_spark).items()
-    }
-
-
-def require_trustworthy(engine: Engine) -> None:
-    """Raise `InputError` with the first deviation found."""
-    try:
-        [answers] = engine.query(render("canaries", dialect=engine.dialect))
-    except EngineError as error:
-        raise EngineError(
-            f"{engine.name} can't run the statement that tests whether its results are reliable: "
-            f"{error.marked}"
-        ) from None
-    for column, canary in canaries(engine.dialect).items():
-        if int(answers[column]) != 1:
-            raise InputError(canary.sentence(engine.name))
-
 
 MOST_ROWS = 1_000_000
 """Maximum number of rows in an answer: aggregates have few, and a copy of the data is no audit."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from kanon_sql.auditing.answers import refuse_unmet
 from kanon_sql.auditing.fetched_sets import FetchInto
-from kanon_sql.auditing.result import refuse_unmet
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.plan.preconditions import entity_known, preconditions

@@ -15,14 +15,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kanon_sql.auditing.answers import Counted, everyone, people_in, refuse_without_entity
 from kanon_sql.auditing.events import EventAnswers, attack, draw_warnings, event_counts, to_expand
 from kanon_sql.auditing.fetched_sets import FetchInto, fetch_hub
 from kanon_sql.auditing.opening import OpenTable, naming, open_table, opening
-from kanon_sql.auditing.result import Counted, everyone, people_in, refuse_without_entity
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines import writes_folders
 from kanon_sql.engines.base import Engine, FolderWriter
-from kanon_sql.engines.session import RunOptions, Session, run_within
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.session import Session, run_within
 from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.named_columns import NamedColumn

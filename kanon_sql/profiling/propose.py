@@ -14,7 +14,8 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
-from kanon_sql.engines.session import RunOptions, Session
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.session import Session
 from kanon_sql.errors import NoDataError, SpecError, plural
 from kanon_sql.files import file_of_url
 from kanon_sql.profiling.columns import LookedAt, Looks, meaning_of

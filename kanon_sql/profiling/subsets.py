@@ -18,7 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kanon_sql.auditing.fetched_sets import FetchInto, announce_fetch, fetch, is_fetchable
-from kanon_sql.engines.session import Progress, Session
+from kanon_sql.engines.run_options import Progress
+from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import counted, name_list

@@ -23,6 +23,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from sqlglot import exp
 
 from kanon_sql.errors import SpecError
+from kanon_sql.sql.bytecode_cache import compiled
 from kanon_sql.sql.quoting import (
     DIALECT,
     SLACK,
@@ -34,7 +35,6 @@ from kanon_sql.sql.quoting import (
     positive_int,
     value_as_text,
 )
-from kanon_sql.sql.statement import compiled
 from kanon_sql.sql.tables import family
 
 

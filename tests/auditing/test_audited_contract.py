@@ -22,7 +22,7 @@ import kanon_sql as kanon
 from kanon_sql.auditing.auditor import audit
 from kanon_sql.auditing.contract import compile_contract, of_database
 from kanon_sql.cli.main import main
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.errors import SpecError
 from kanon_sql.question.spec import AuditSpec
 from kanon_sql.results.table import AuditFindings

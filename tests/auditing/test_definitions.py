@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kanon_sql.engines.session import CteStore
+from kanon_sql.engines.cte_store import CteStore
 
 
 class Kept(CteStore):

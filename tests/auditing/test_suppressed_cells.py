@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import kanon_sql as kanon
 from kanon_sql.auditing.published_tables import audit_cells
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.question.policy import policy_named, policy_names
 from kanon_sql.question.spec import AuditSpec, published_spec
 from kanon_sql.results.cells import CellsResult

@@ -20,7 +20,7 @@ from commands import run as command
 
 import kanon_sql as kanon
 from kanon_sql.auditing import auditor, opening
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.run_options import RunOptions
 
 ZIPS = {
     "one": ["02138", "02138", "02139"],

@@ -18,7 +18,7 @@ import pytest
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.cli.main import main
 from kanon_sql.cli.option_kinds import check_named, column_names
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.errors import EngineError, SpecError
 from kanon_sql.question.models.diversity import Homogeneity
 from kanon_sql.question.models.sizes import KAnonymity, KMap

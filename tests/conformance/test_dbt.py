@@ -32,7 +32,7 @@ from places import ROOT, TESTS
 from sqlglot import exp
 
 from kanon_sql.auditing.auditor import audit
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.errors import percentage
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.question.dbt.manifest import read_manifest

@@ -35,10 +35,11 @@ from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.names import resolved_name, url_of
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.semantic_checks import canaries, require_trustworthy
 from kanon_sql.engines.servers import SERVERS, DuckDB, MySQL
-from kanon_sql.engines.session import RunOptions, time_limit, within
+from kanon_sql.engines.session import time_limit, within
 from kanon_sql.engines.sqlite import SQLite
-from kanon_sql.engines.warehouse import canaries, require_trustworthy
 from kanon_sql.profiling import profiler
 
 PEOPLE = """

@@ -25,7 +25,7 @@ from kanon_sql.auditing.auditor import audit
 from kanon_sql.engines import connect, warehouse
 from kanon_sql.engines.failures import LOOK
 from kanon_sql.engines.postgres import Postgres
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.sql.macros import render
 
 WRITES = (

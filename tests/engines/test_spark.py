@@ -30,10 +30,10 @@ from values_at_levels import CITIES, MASKS, VALUES_AT_LEVELS, column
 import kanon_sql as kanon
 from kanon_sql.auditing.auditor import audit
 from kanon_sql.engines.failures import silenced
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.semantic_checks import canaries, require_trustworthy
 from kanon_sql.engines.spark.engine import Spark, is_session
 from kanon_sql.engines.spark.sessions import VALUE_LOGGERS, Launched
-from kanon_sql.engines.warehouse import canaries, require_trustworthy
 from kanon_sql.sql.dialects import translated
 
 if java_home() is None:

@@ -15,7 +15,7 @@ import kanon_sql as kanon
 from kanon_sql.anonymizing import anonymizer, tradeoff
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.auditing import fetched_sets
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.spark.engine import Spark
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.profile_plan import Identifying

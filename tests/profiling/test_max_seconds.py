@@ -227,7 +227,7 @@ def test_no_time_is_refused(table: Path, seconds: Any) -> None:
 
 
 def test_the_progress_is_the_sets_that_are_measured(table: Path) -> None:
-    from kanon_sql.engines.session import RunOptions
+    from kanon_sql.engines.run_options import RunOptions
     from kanon_sql.profiling.profile_plan import Identifying
     from kanon_sql.profiling.profiler import profile
     from kanon_sql.question.arguments import spec_from_arguments

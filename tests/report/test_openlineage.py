@@ -26,7 +26,7 @@ import kanon_sql as kanon
 from kanon_sql.auditing.auditor import audit
 from kanon_sql.auditing.lineage import dataset, result_unopened
 from kanon_sql.cli.main import main
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.question.models.catalogue import MODELS
 from kanon_sql.question.spec import AuditSpec
 from kanon_sql.report.pipelines import openlineage

@@ -19,7 +19,7 @@ from places import ROOT
 from kanon_sql import cli
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.errors import EngineError, option
 from kanon_sql.question.models.catalogue import ALL_MODELS
 from kanon_sql.question.spec import AuditSpec, TablePlaces

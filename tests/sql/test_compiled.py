@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-from kanon_sql.sql import statement
+from kanon_sql.sql import bytecode_cache
 
 COMPILE = """\
 import sys
 from pathlib import Path
-from kanon_sql.sql.statement import compiled
+from kanon_sql.sql.bytecode_cache import compiled
 text = sys.argv[1]
 def made():
     print("compiled")
@@ -76,5 +76,5 @@ def test_nothing_fails_where_nothing_can_be_written(tmp_path):
 
 def test_it_lies_beside_pythons_own(monkeypatch):
     monkeypatch.setattr(sys, "pycache_prefix", None)
-    (place,) = {statement._file(name).parent for name in ("class_sizes", "figures")}
+    (place,) = {bytecode_cache._file(name).parent for name in ("class_sizes", "figures")}
     assert place == ROOT / "kanon_sql" / "sql" / "__pycache__"

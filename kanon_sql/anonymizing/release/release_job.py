@@ -36,7 +36,8 @@ from kanon_sql.auditing.auditor import answered, clips
 from kanon_sql.auditing.fetched_sets import announce_fetch
 from kanon_sql.auditing.warnings import left_out, time_zones, zones_kept
 from kanon_sql.engines.base import Engine, FolderWriter, Hub, NewFolder
-from kanon_sql.engines.session import RunOptions, Session
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.levels import ColumnLevels

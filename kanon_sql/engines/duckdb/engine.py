@@ -22,6 +22,7 @@ from typing import Any, Literal, Self
 import duckdb
 
 from kanon_sql.engines.base import Batches
+from kanon_sql.engines.cte_store import InlineCteStore
 from kanon_sql.engines.duckdb.csv_files import checked_delimiter, require_null_strings
 from kanon_sql.engines.duckdb.export_casts import EMPTY_IN_TEXT, as_files_have_them
 from kanon_sql.engines.duckdb.files import FileEvidence, require_one_line
@@ -39,7 +40,6 @@ from kanon_sql.engines.duckdb.hub import (
 from kanon_sql.engines.duckdb.released_frames import as_pandas
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
 from kanon_sql.engines.readers import TextOptions
-from kanon_sql.engines.session import InlineCteStore
 from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
 from kanon_sql.files import file_kind, null_text, spill_folder
 from kanon_sql.sql.macros import render
