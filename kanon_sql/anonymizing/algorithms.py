@@ -37,8 +37,8 @@ from kanon_sql.anonymizing.search.lattice import Levels, Node
 from kanon_sql.anonymizing.search.losses import released_at
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
+from kanon_sql.anonymizing.violating_classes import required_crowds
 from kanon_sql.errors import InputError, option
-from kanon_sql.plan.violating_classes import required_crowds
 from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.results.release import (
     GeneralizationStep,

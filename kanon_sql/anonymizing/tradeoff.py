@@ -25,6 +25,7 @@ from kanon_sql.anonymizing.search.losses import metrics
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchResult
 from kanon_sql.anonymizing.search.table_constraints import with_estimated_sizes
+from kanon_sql.anonymizing.violating_classes import is_judged_by_class
 from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.opening import opened
 from kanon_sql.auditing.warnings import left_out
@@ -32,7 +33,6 @@ from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import refuse_time_limit, unless_changed
 from kanon_sql.errors import SpecError, described_value
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.plan.violating_classes import is_judged_by_class
 from kanon_sql.question.arguments import suggests_parameters
 from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.question.spec import AuditSpec, in_words_of_spec

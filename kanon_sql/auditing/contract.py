@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kanon_sql.auditing.check_statement import check_statement
 from kanon_sql.auditing.lineage import NAMESPACES, identifiers
 from kanon_sql.auditing.opening import open_table, opened
 from kanon_sql.engines.base import Engine
@@ -20,7 +21,6 @@ from kanon_sql.engines.names import url_of
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.errors import SpecError, option
 from kanon_sql.files import file_kind, stem
-from kanon_sql.plan.check_statement import check_statement
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.question.contract import (
     ENGINE,

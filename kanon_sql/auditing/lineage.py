@@ -10,12 +10,12 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
 
+from kanon_sql.auditing.check_statement import check_statement
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.names import url_of
 from kanon_sql.errors import SpecError
 from kanon_sql.files import stem
-from kanon_sql.plan.check_statement import check_statement
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.spec import TableSpec

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
+from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable, ResolvedQuestion
 from kanon_sql.question.models.base import ReferenceModel, SensitiveModel
 from kanon_sql.question.models.risk import JournalistRisk
 from kanon_sql.question.models.sizes import DeltaPresence
@@ -232,3 +232,10 @@ def _arguments(
         "label": label,
         "counted": render("counted", entity=question.entity, unknown=question.unknown),
     }
+
+
+def reference_of(question: ResolvedQuestion, check: BoundCheck) -> OtherTable:
+    """The reference that a check names."""
+    assert isinstance(check.model, ReferenceModel)
+    assert check.model.reference is not None
+    return question.references[check.model.reference]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kanon_sql.errors import SpecError
-from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import (
     BoundColumn,
     Comparison,
@@ -17,79 +16,7 @@ from kanon_sql.plan.question import (
     ResolvedQuestion,
 )
 from kanon_sql.plan.steps import other_records, records, with_entity
-from kanon_sql.plan.violating_classes import reference_of, reference_requirements, too_rare
-from kanon_sql.sql.macros import render
-from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import family
-
-
-@dataclass(frozen=True)
-class ReferredCell:
-    """A reference column generalised like the release."""
-
-    column: BoundColumn
-    """The quasi-identifier it is compared with."""
-    raw: str
-    label: str
-    joined: JoinedLabels | None
-    type: str
-    """Type of the raw value where both sides are compared as text; otherwise ""."""
-
-
-def classes_with_reference(
-    question: ResolvedQuestion,
-    raw: ResolvedQuestion,
-    relation: str,
-    levels: Mapping[str, tuple[ColumnLevels, int]],
-) -> Iterator[str]:
-    """One SELECT per reference: the classes failing its checks, with their records.
-
-    `relation` holds the records that `bound` describes, with some quasi-identifiers at `levels`;
-    `raw` describes them before generalisation.
-    """
-    required = reference_requirements(question)
-    for name in dict.fromkeys(reference_of(question, check).name for check in required):
-        reference = question.references[name]
-        checks = [check for check in required if reference_of(question, check) == reference]
-        yield render(
-            "records_beside_reference",
-            relation=relation,
-            columns=list(question.quasi_identifiers),
-            entity=question.entity,
-            reference=other_records(reference),
-            cells=list(_cells(question, raw, reference, levels)),
-            reference_entity=reference.entity,
-            reference_weight=reference.weight,
-            failing=render("any_of", predicates=[too_rare(check) for check in checks]),
-        )
-
-
-def _cells(
-    question: ResolvedQuestion,
-    raw: ResolvedQuestion,
-    reference: OtherTable,
-    levels: Mapping[str, tuple[ColumnLevels, int]],
-) -> Iterator[ReferredCell]:
-    for number, pair in enumerate(pairs(raw, reference, "exact"), start=1):
-        column = question.quasi_identifiers[number - 1]
-        value = f"kanon_raw.{identifier(pair.reference.name)}"
-        if column.name not in levels:
-            type = pair.reference.type if pair.how == "as_text" else ""
-            yield ReferredCell(column, value, value, None, type)
-            continue
-        yield _labelled(column, pair, number, value, *levels[column.name])
-
-
-def _labelled(
-    column: BoundColumn, pair: Pair, index: int, value: str, of_table: ColumnLevels, level: int
-) -> ReferredCell:
-    levels = replace(of_table, type=pair.reference.type)
-    if not levels.is_joined(level):
-        return ReferredCell(column, value, levels.sql_of_any(level, value), None, "")
-    name = f"kanon_referred_{index}"
-    labels = levels.labels_sql(level, portable=True)
-    joined = JoinedLabels(name, labels, levels.key(value))
-    return ReferredCell(column, value, f"{name}.kanon_label", joined, "")
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from own_figures import Compared, agrees, own_figures
 from questions import DRAWN, EVERYTHING, Asked
 
 import kanon_sql as kanon
+from kanon_sql.auditing.check_statement import check_statement
 from kanon_sql.auditing.opening import planned
 from kanon_sql.engines import connect
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import EngineError
-from kanon_sql.plan.check_statement import check_statement
 from kanon_sql.question.models.catalogue import MODELS
 from kanon_sql.question.models.events import EventModel
 from kanon_sql.question.spec import AuditSpec

@@ -19,9 +19,9 @@ from values_at_levels import column, labels
 from warehouses import ENGINES, Database, EngineUnderTest
 
 import kanon_sql as kanon
+from kanon_sql.auditing.check_statement import check_statement
 from kanon_sql.auditing.opening import planned
 from kanon_sql.engines import connect
-from kanon_sql.plan.check_statement import check_statement
 from kanon_sql.question.models.catalogue import MODELS
 from kanon_sql.question.spec import AuditSpec
 

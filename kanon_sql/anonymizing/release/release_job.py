@@ -32,6 +32,12 @@ from kanon_sql.anonymizing.search.frequency_sets import (
 from kanon_sql.anonymizing.search.lattice import Levels
 from kanon_sql.anonymizing.search.losses import ReleasedSet, distribution, metrics
 from kanon_sql.anonymizing.search.optimal_search import Deadline
+from kanon_sql.anonymizing.violating_classes import (
+    class_size,
+    is_judged_by_class,
+    reference_requirements,
+    with_k,
+)
 from kanon_sql.auditing.auditor import answered, clips
 from kanon_sql.auditing.fetched_sets import announce_fetch
 from kanon_sql.auditing.warnings import left_out, time_zones, zones_kept
@@ -45,12 +51,6 @@ from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import bind, bound_column, column_levels
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.plan.steps import counted, name_list, records
-from kanon_sql.plan.violating_classes import (
-    class_size,
-    is_judged_by_class,
-    reference_requirements,
-    with_k,
-)
 from kanon_sql.question.hierarchy_table import summary as summary_of_faults
 from kanon_sql.question.models.base import ReferenceModel
 from kanon_sql.question.models.sizes import KAnonymity

@@ -14,12 +14,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kanon_sql.anonymizing.search.lattice import PRIVATE, QuasiIdentifier, kept_labels, label_of
+from kanon_sql.anonymizing.violating_classes import classes_with_reference, violating_classes
 from kanon_sql.engines.duckdb.frames import FRAMES, frame_name
 from kanon_sql.errors import SpecError, option, plural
-from kanon_sql.plan.join_columns import classes_with_reference
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
-from kanon_sql.plan.violating_classes import violating_classes
 from kanon_sql.question.spec import TableSpec
 from kanon_sql.results.release import Algorithm, Anonymization, GeneralizationStep, Suppressed
 from kanon_sql.sql.dialects.rules import TRAITS

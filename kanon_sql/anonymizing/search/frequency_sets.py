@@ -28,6 +28,14 @@ from kanon_sql.anonymizing.search.lattice import (
     kept_labels,
     label_of,
 )
+from kanon_sql.anonymizing.violating_classes import (
+    class_size,
+    compares_with_table,
+    sensitive_requirements,
+    too_small_classes,
+    violating_classes,
+    with_k,
+)
 from kanon_sql.auditing.fetched_sets import fetch
 from kanon_sql.engines.session import Session, keeps_sets
 from kanon_sql.errors import InputError
@@ -36,14 +44,6 @@ from kanon_sql.plan.preconditions import LABELLED, may_have_commas
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import other_sensitive
 from kanon_sql.plan.steps import name_list, records, step
-from kanon_sql.plan.violating_classes import (
-    class_size,
-    compares_with_table,
-    sensitive_requirements,
-    too_small_classes,
-    violating_classes,
-    with_k,
-)
 from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier

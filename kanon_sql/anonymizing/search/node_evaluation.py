@@ -39,7 +39,7 @@ from kanon_sql.anonymizing.search.table_constraints import (
     audited_checks,
     bounds_of_all,
 )
-from kanon_sql.plan.violating_classes import (
+from kanon_sql.anonymizing.violating_classes import (
     class_size,
     closed_under_merging,
     is_monotone,

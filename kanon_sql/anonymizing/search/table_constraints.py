@@ -24,7 +24,16 @@ from kanon_sql.anonymizing.search.lattice import (
     kept_labels,
     label_of_any,
 )
+from kanon_sql.anonymizing.violating_classes import (
+    is_about_crowds,
+    is_judged_by_class,
+    least_presence,
+    reference_requirements,
+    required_crowds,
+    too_rare,
+)
 from kanon_sql.auditing.estimates import required_class_size
+from kanon_sql.plan.check_sql import reference_of
 from kanon_sql.plan.join_columns import entity_pair, pairs
 from kanon_sql.plan.question import (
     BoundCheck,
@@ -34,15 +43,6 @@ from kanon_sql.plan.question import (
     ResolvedQuestion,
 )
 from kanon_sql.plan.steps import other_records
-from kanon_sql.plan.violating_classes import (
-    is_about_crowds,
-    is_judged_by_class,
-    least_presence,
-    reference_of,
-    reference_requirements,
-    required_crowds,
-    too_rare,
-)
 from kanon_sql.question.models.risk import KMapEstimate, ProsecutorRisk, SampleUniqueness
 from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.results.table import TableResult

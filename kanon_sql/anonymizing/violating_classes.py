@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
@@ -11,14 +11,28 @@ from kanon_sql.plan.check_sql import (
     class_verdicts,
     labelled,
     out_of_bounds,
+    reference_of,
 )
-from kanon_sql.plan.question import BoundCheck, OtherTable, ResolvedQuestion
+from kanon_sql.plan.join_columns import (
+    pairs,
+)
+from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.question import (
+    BoundCheck,
+    BoundColumn,
+    JoinedLabels,
+    OtherTable,
+    Pair,
+    ResolvedQuestion,
+)
 from kanon_sql.plan.sensitive_plan import of_distance, other_sensitive
+from kanon_sql.plan.steps import other_records
 from kanon_sql.question.models.base import ReferenceModel
 from kanon_sql.question.models.composition import ComposedKAnonymity
 from kanon_sql.question.models.diversity import TCloseness
 from kanon_sql.question.models.sizes import DeltaPresence, KAnonymity
 from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import identifier
 
 
 def class_size(checks: Sequence[BoundCheck]) -> int | None:
@@ -140,13 +154,6 @@ def closed_under_merging(question: ResolvedQuestion) -> bool:
     by_share = [check for check in reference_requirements(question) if not check.model.only_grows]
     entities = [question.entity, *(reference_of(question, check).entity for check in by_share)]
     return not any(entities)
-
-
-def reference_of(question: ResolvedQuestion, check: BoundCheck) -> OtherTable:
-    """The reference that a check names."""
-    assert isinstance(check.model, ReferenceModel)
-    assert check.model.reference is not None
-    return question.references[check.model.reference]
 
 
 def with_k(question: ResolvedQuestion, k: int) -> ResolvedQuestion:
@@ -272,3 +279,72 @@ def _statement(
         violating=render("any_of", predicates=[*([also] if also else []), *failed]),
         **arguments,
     )
+
+
+@dataclass(frozen=True)
+class ReferredCell:
+    """A reference column generalised like the release."""
+
+    column: BoundColumn
+    """The quasi-identifier it is compared with."""
+    raw: str
+    label: str
+    joined: JoinedLabels | None
+    type: str
+    """Type of the raw value where both sides are compared as text; otherwise ""."""
+
+
+def classes_with_reference(
+    question: ResolvedQuestion,
+    raw: ResolvedQuestion,
+    relation: str,
+    levels: Mapping[str, tuple[ColumnLevels, int]],
+) -> Iterator[str]:
+    """One SELECT per reference: the classes failing its checks, with their records.
+
+    `relation` holds the records that `bound` describes, with some quasi-identifiers at `levels`;
+    `raw` describes them before generalisation.
+    """
+    required = reference_requirements(question)
+    for name in dict.fromkeys(reference_of(question, check).name for check in required):
+        reference = question.references[name]
+        checks = [check for check in required if reference_of(question, check) == reference]
+        yield render(
+            "records_beside_reference",
+            relation=relation,
+            columns=list(question.quasi_identifiers),
+            entity=question.entity,
+            reference=other_records(reference),
+            cells=list(_cells(question, raw, reference, levels)),
+            reference_entity=reference.entity,
+            reference_weight=reference.weight,
+            failing=render("any_of", predicates=[too_rare(check) for check in checks]),
+        )
+
+
+def _cells(
+    question: ResolvedQuestion,
+    raw: ResolvedQuestion,
+    reference: OtherTable,
+    levels: Mapping[str, tuple[ColumnLevels, int]],
+) -> Iterator[ReferredCell]:
+    for number, pair in enumerate(pairs(raw, reference, "exact"), start=1):
+        column = question.quasi_identifiers[number - 1]
+        value = f"kanon_raw.{identifier(pair.reference.name)}"
+        if column.name not in levels:
+            type = pair.reference.type if pair.how == "as_text" else ""
+            yield ReferredCell(column, value, value, None, type)
+            continue
+        yield _labelled(column, pair, number, value, *levels[column.name])
+
+
+def _labelled(
+    column: BoundColumn, pair: Pair, index: int, value: str, of_table: ColumnLevels, level: int
+) -> ReferredCell:
+    levels = replace(of_table, type=pair.reference.type)
+    if not levels.is_joined(level):
+        return ReferredCell(column, value, levels.sql_of_any(level, value), None, "")
+    name = f"kanon_referred_{index}"
+    labels = levels.labels_sql(level, portable=True)
+    joined = JoinedLabels(name, labels, levels.key(value))
+    return ReferredCell(column, value, f"{name}.kanon_label", joined, "")
