@@ -1,7 +1,14 @@
 """Every error this package raises on purpose, under one root class.
 
-A message is a sentence of fact and one of advice, without values of the data. `exit_code` is that
-of the command line.
+    KanonError                                  exit code of the command line
+    ├── SpecError (ValueError)                  2   an option, a spec, a column name
+    ├── InputError (ValueError)                 2   data that can't be read or don't fit
+    │   └── NoDataError                         4   no records
+    ├── MissingDriverError (ImportError)        2   an extra to install
+    ├── EngineError (RuntimeError)              3   a statement that failed, or a limit
+    └── PrivacyViolation (AssertionError)       1   a check that doesn't hold
+
+A message is a sentence of fact and one of advice, without values of the data.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Statement:
         header = [
             ("Question", self.words),
             *(("Where", chosen) for chosen in self.chosen),
-            *(("Demanded", condition) for condition in self.pass_conditions),
+            *(("Required", condition) for condition in self.pass_conditions),
             *(("Model", f"{m.title}. {m.promise} ({m.source})") for m in self.models),
             *([("Runs", self.only)] if self.only else []),
             ("Dialect", dialect),

@@ -58,7 +58,7 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
     head = [
         f"{chain.question.table.name} as it may be released, by kanon-sql {VERSION} "
         f"{_ALGORITHM_WORDS[chain.algorithm]}.",
-        f"Demanded: {'; '.join(_requirements(chain.question))}.",
+        f"Required: {'; '.join(_requirements(chain.question))}.",
         *closing,
         f"Dialect: {label}.",
         *_privacy_notes(views, chain.question.table.name),

@@ -181,7 +181,7 @@ class ViewChain:
     def violating(self) -> View:
         return View(
             self.named(VIOLATING),
-            ("The violating classes: below k, or failing a demanded check.",),
+            ("The violating classes: below k, or failing a required check.",),
             render(
                 "violating_by_any",
                 statements=[

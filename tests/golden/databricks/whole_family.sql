@@ -1,15 +1,15 @@
 -- Question   How many classes of patients by zip and age have each size, in records, and what do
 --            they share of diagnosis?
 -- Where      patients: age > 30 and zip like '0%'
--- Demanded   kanon_size >= 2 in every row; kanon_too_small is 1 in those that fail. k is kanon_size
+-- Required   kanon_size >= 2 in every row; kanon_too_small is 1 in those that fail. k is kanon_size
 --            of the first row.
--- Demanded   kanon_l_diversity_violated_classes = 0 in every row.
--- Demanded   kanon_entropy_l_diversity_violated_classes = 0 in every row.
--- Demanded   kanon_recursive_cl_diversity_violated_classes = 0 in every row.
--- Demanded   kanon_alpha_k_anonymity_violated_classes = 0 in every row.
--- Demanded   kanon_t_closeness_violated_classes = 0 in every row.
--- Demanded   kanon_delta_disclosure_violated_classes = 0 in every row.
--- Demanded   kanon_enhanced_beta_likeness_violated_classes = 0 in every row.
+-- Required   kanon_l_diversity_violated_classes = 0 in every row.
+-- Required   kanon_entropy_l_diversity_violated_classes = 0 in every row.
+-- Required   kanon_recursive_cl_diversity_violated_classes = 0 in every row.
+-- Required   kanon_alpha_k_anonymity_violated_classes = 0 in every row.
+-- Required   kanon_t_closeness_violated_classes = 0 in every row.
+-- Required   kanon_delta_disclosure_violated_classes = 0 in every row.
+-- Required   kanon_enhanced_beta_likeness_violated_classes = 0 in every row.
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)

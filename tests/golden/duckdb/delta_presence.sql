@@ -1,6 +1,6 @@
 -- Question   How many people in voters match each combination of zip and age in patients, at least
 --            and in all?
--- Demanded   kanon_delta_presence_violated_classes = 0.
+-- Required   kanon_delta_presence_violated_classes = 0.
 -- Model      δ-presence. For every person of the reference, the chance of being in the release
 --            stays within two bounds, so their membership stays uncertain to that extent. (Nergiz,
 --            Atzori, Clifton 2007, Hiding the presence of individuals from shared databases, ACM

@@ -1,6 +1,6 @@
 -- Question   How many classes of patients by zip and age have each size, in records, and what do
 --            they share of diagnosis?
--- Demanded   kanon_size >= 2 in every row; kanon_too_small is 1 in those that fail. k is kanon_size
+-- Required   kanon_size >= 2 in every row; kanon_too_small is 1 in those that fail. k is kanon_size
 --            of the first row.
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,

@@ -1,6 +1,6 @@
 -- Question   How many records in voters match each combination of zip and age in patients, at least
 --            and in all? At risk is whoever has a chance above 0.2.
--- Demanded   kanon_k_map_violated_classes = 0.
+-- Required   kanon_k_map_violated_classes = 0.
 -- Model      k-map. Every combination of quasi-identifier values in the release occurs at least k
 --            times in the reference, so linking the two never leaves fewer than k candidates.
 --            (Sweeney 2002, Achieving k-anonymity privacy protection using generalization and

@@ -1,6 +1,6 @@
 -- Question   How many classes of patients by zip, age and patient have each size, in records, and
 --            what do they share of diagnosis?
--- Demanded   kanon_l_diversity_violated_classes = 0 in every row.
+-- Required   kanon_l_diversity_violated_classes = 0 in every row.
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)

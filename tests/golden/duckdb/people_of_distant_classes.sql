@@ -1,7 +1,7 @@
 -- Question   How many people in patients are in a combination of diagnosis that is too far from the
 --            table in age?
 -- Where      patients: age > 0
--- Demanded   kanon_t_closeness_violated_people = 0.
+-- Required   kanon_t_closeness_violated_people = 0.
 -- Model      t-closeness. In every class, the distribution of the sensitive values is at most t
 --            away from their distribution in the table, so the class adds little to what the table
 --            says. (Li, Li, Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and

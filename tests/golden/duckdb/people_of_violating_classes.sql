@@ -1,7 +1,7 @@
 -- Question   How many people in patients are in a combination of diagnosis that fails a check on
 --            age or has a single value of it?
--- Demanded   kanon_homogeneity_violated_people = 0.
--- Demanded   kanon_l_diversity_violated_people = 0.
+-- Required   kanon_homogeneity_violated_people = 0.
+-- Required   kanon_l_diversity_violated_people = 0.
 -- Model      homogeneity. No class has a single value of the sensitive attribute, so knowing the
 --            class alone never gives the value away. (Machanavajjhala, Kifer, Gehrke,
 --            Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1),

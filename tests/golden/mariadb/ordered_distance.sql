@@ -1,6 +1,6 @@
 -- Question   How far is age in each combination of zip of patients from how it is spread in the
 --            table, at most?
--- Demanded   kanon_t_closeness_violated_classes = 0.
+-- Required   kanon_t_closeness_violated_classes = 0.
 -- Model      t-closeness. In every class, the distribution of the sensitive values is at most t
 --            away from their distribution in the table, so the class adds little to what the table
 --            says. (Li, Li, Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and

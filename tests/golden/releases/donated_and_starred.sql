@@ -1,6 +1,6 @@
 -- visits as it may be released, by kanon-sql 0.1.0 with Datafly (Sweeney 2002, Achieving
 -- k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5)).
--- Demanded: k_anonymity (k 14).
+-- Required: k_anonymity (k 14).
 -- Levels: age 1 (width 5).
 -- Released: 113 records in 4 classes, k = 14. Suppressed: 14 records, 2 of them donated; at most
 -- 14 might be.
@@ -55,7 +55,7 @@ from (
 ) as records;
 
 
--- The violating classes: below k, or failing a demanded check.
+-- The violating classes: below k, or failing a required check.
 -- Personal data.
 create or replace view visits_release_violating_classes as
 with

@@ -1,6 +1,6 @@
 -- visits as it may be released, by kanon-sql 0.1.0 with Datafly (Sweeney 2002, Achieving
 -- k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5)).
--- Demanded: k_anonymity (k 12); l_diversity (sensitive diagnosis, l 2).
+-- Required: k_anonymity (k 12); l_diversity (sensitive diagnosis, l 2).
 -- Levels: area 1 (ancestor 1).
 -- Released: 120 records in 3 classes, k = 15. Suppressed: 0 records; at most 12 might be.
 -- Dialect: duckdb, as executed.
@@ -295,7 +295,7 @@ left join (
     on kanon_hierarchy_1.kanon_value = records."kanon_raw_area";
 
 
--- The violating classes: below k, or failing a demanded check.
+-- The violating classes: below k, or failing a required check.
 -- Personal data.
 create or replace view visits_release_violating_classes as
 with

@@ -1,6 +1,6 @@
 -- visits as it may be released, by kanon-sql 0.1.0 with Datafly (Sweeney 2002, Achieving
 -- k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5)).
--- Demanded: k_anonymity (k 20).
+-- Required: k_anonymity (k 20).
 -- Levels: age 1 (cuts 25, 30).
 -- Released: 120 records in 3 classes, k = 21. Suppressed: 0 records; at most 20 might be.
 -- Dialect: duckdb, as executed.
@@ -46,7 +46,7 @@ select
 from visits_release_step_0;
 
 
--- The violating classes: below k, or failing a demanded check.
+-- The violating classes: below k, or failing a required check.
 -- Personal data.
 create or replace view visits_release_violating_classes as
 with

@@ -1,6 +1,6 @@
 -- Question   How many people are in both patients and patients_before, and share their classes in
 --            either: zip and age, and there zip_code?
--- Demanded   kanon_composed_k_anonymity_violated_classes = 0.
+-- Required   kanon_composed_k_anonymity_violated_classes = 0.
 -- Model      composed k-anonymity. An attacker who links a person's records in this release and in
 --            an earlier one, and knows the quasi-identifiers of both, finds at least k people who
 --            are in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks

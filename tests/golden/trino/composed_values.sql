@@ -1,6 +1,6 @@
 -- Question   How many values of diagnosis are left by patients and patients_before together: zip
 --            and age, and there zip_code?
--- Demanded   kanon_composed_l_diversity_violated_1_classes = 0.
+-- Required   kanon_composed_l_diversity_violated_1_classes = 0.
 -- Model      composed l-diversity. An attacker who looks for a person in both releases, and knows
 --            that the sensitive value is the same in both, is left with at least l values. (Ganta,
 --            Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
