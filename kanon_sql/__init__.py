@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         SpecError,
     )
     from kanon_sql.profiling.result import ProfileResult
+    from kanon_sql.question.contract import read_spec
     from kanon_sql.question.hierarchy import GeneralizationHierarchy
     from kanon_sql.question.models.cells import *
     from kanon_sql.question.models.composition import *
@@ -76,6 +77,7 @@ _HOMES = {
     "MissingDriverError": "errors",
     "PrivacyViolation": "errors",
     "SpecError": "errors",
+    "read_spec": "question.contract",
     "GeneralizationHierarchy": "question.hierarchy",
     "Policy": "question.policy",
     "ProfileResult": "profiling.result",
@@ -122,6 +124,7 @@ if TYPE_CHECKING:
         "init",
         "policies",
         "profile",
+        "read_spec",
         "tables",
         "tradeoff",
     ]

@@ -53,15 +53,21 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages(kanon_sql.__pat
 
 
 def imported(file: Path, *, of: str) -> set[str]:
-    """What a file imports from a package, in functions and for type checkers too."""
+    """What a file imports from a package: in functions, for type checkers and by name too."""
     found = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
+        match node:
+            case ast.ImportFrom(module=str(module), level=0):
+                names = [f"{module}.{alias.name}" for alias in node.names]
+            case ast.Import():
+                names = [alias.name for alias in node.names]
+            case ast.Call(
+                func=ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(str(name)), *_],
+            ):
+                names = [name]
+            case _:
+                continue
         found |= {name for name in names if name.split(".")[0] == of}
     return found
 

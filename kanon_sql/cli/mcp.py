@@ -633,7 +633,9 @@ def serve(target: str, values: Mapping[str, Any]) -> int:
     limits = only(RunArguments, values)
     if not is_contract(target):
         refuse_server(target, values)
-    tables = tables_by_name(AuditSpec.from_file(target, values["server"]))
+    from kanon_sql.question.contract import read_spec
+
+    tables = tables_by_name(read_spec(target, values["server"]))
     with question_log(Path(values["log"])) as log:
         assistant = Assistant(tables, log, values["questions"], values["min_cell"], limits)
         try:

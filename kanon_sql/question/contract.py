@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from kanon_sql.errors import Faults, SpecError, did_you_mean, option, with_keys
+from kanon_sql.question.arguments import suggests_parameters
 from kanon_sql.question.dbt.manifest import (
     columns_by_role,
     declared_checks,
@@ -54,6 +55,23 @@ SERVERS = {
     "clickhouse": "clickhouse",
 }
 """The types of servers that have a host and a database, with the scheme of their URL."""
+
+
+@suggests_parameters
+def read_spec(path: str | Path, server: str | None = None) -> AuditSpec:
+    """The spec in a YAML file: its own, or that of a data contract; relative paths start at its
+    folder.
+
+    `server` names the server of a contract that has several. Raises `SpecError` with file, line and
+    column for an invalid spec, and for a server of anything but a contract.
+    """
+    if YamlDocument.read(Path(path)).is_contract:
+        of_contract = read_contract(Path(path), server=server).spec
+        assert of_contract is not None
+        return of_contract
+    if server is not None:
+        raise SpecError(f"{path} is no data contract, and has no server {server}.")
+    return AuditSpec.from_file(path)
 
 
 def read_contract(

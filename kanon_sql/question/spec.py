@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
@@ -416,19 +415,17 @@ class AuditSpec(SpecPart, BaseModel):
         return value
 
     @classmethod
-    def from_file(cls, path: str | Path, server: str | None = None) -> AuditSpec:
-        """Read a spec or a data contract from a YAML file; relative paths start at its folder.
+    def from_file(cls, path: str | Path) -> AuditSpec:
+        """Read a spec from a YAML file; relative paths start at its folder.
 
-        `server` names the server of a contract that has several. Raises `SpecError` with file, line
-        and column for an invalid spec.
+        Raises `SpecError` with file, line and column for an invalid spec, and for a data contract,
+        which `read_spec` reads too.
         """
         document = YamlDocument.read(Path(path))
         if document.is_contract:
-            contract = import_module("kanon_sql.question.contract")
-            of_contract: AuditSpec = contract.read_contract(Path(path), server=server).spec
-            return of_contract
-        if server is not None:
-            raise SpecError(f"{path} is no data contract, and has no server {server}.")
+            raise SpecError(
+                f"{path} is a data contract: kanon_sql.read_spec({str(path)!r}) reads it."
+            )
         try:
             spec = cls.model_validate(document.value, context={"folder": Path(path).parent})
         except ValidationError as error:

@@ -24,6 +24,7 @@ from kanon_sql.auditing.contract import compile_contract, of_database
 from kanon_sql.cli.main import main
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.errors import SpecError
+from kanon_sql.question.contract import read_spec
 from kanon_sql.question.spec import AuditSpec
 from kanon_sql.results.table import AuditFindings
 from kanon_sql.sql.tables import Table
@@ -95,7 +96,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def audited(file: str) -> AuditFindings:
-    return audit(AuditSpec.from_file(file), RunOptions())
+    return audit(read_spec(file), RunOptions())
 
 
 def asked(result: AuditFindings) -> list[tuple[Any, ...]]:

@@ -12,7 +12,7 @@ import yaml
 import kanon_sql as kanon
 from kanon_sql.cli.main import main
 from kanon_sql.errors import SpecError
-from kanon_sql.question.contract import read_contract, with_rules
+from kanon_sql.question.contract import read_contract, read_spec, with_rules
 from kanon_sql.question.spec import AuditSpec, TableSpec
 
 ROLES = {"zip": "quasi_identifier", "age": "quasi_identifier", "dx": "sensitive", "id": "entity"}
@@ -434,12 +434,16 @@ def test_python_reads_the_named_server(write: Write, tmp_path: Path) -> None:
     document["servers"].append({"server": "far", "type": "kafka"})
     path = write(document)
 
-    assert AuditSpec.from_file(path, server="files").tables[0].name == "patients"
+    assert read_spec(path, server="files").tables[0].name == "patients"
     with pytest.raises(SpecError, match="there is no server x"):
-        AuditSpec.from_file(path, server="x")
+        read_spec(path, server="x")
+    with pytest.raises(
+        SpecError, match=r"is a data contract: kanon_sql\.read_spec\('.+'\) reads it"
+    ):
+        AuditSpec.from_file(path)
     (tmp_path / "kanon.yml").write_text("tables: [{source: a.csv, quasi_identifiers: [zip]}]")
     with pytest.raises(SpecError, match=r"kanon\.yml is no data contract"):
-        AuditSpec.from_file(tmp_path / "kanon.yml", server="files")
+        read_spec(tmp_path / "kanon.yml", server="files")
 
 
 # --- rules into a contract ------------------------------------------------------------------
