@@ -34,7 +34,7 @@ from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
-from kanon_sql.plan.resolve import column_levels
+from kanon_sql.plan.binding import column_levels
 from kanon_sql.question.spec import AuditSpec, table_spec
 
 KS = (5, 10, 50)

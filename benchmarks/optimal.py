@@ -39,7 +39,7 @@ from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchRes
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
-from kanon_sql.plan.resolve import column_levels
+from kanon_sql.plan.binding import column_levels
 from kanon_sql.question.hierarchy import parse_builder
 from kanon_sql.question.spec import AuditSpec, table_spec
 

@@ -18,9 +18,9 @@ from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, NoDataError, SpecError, option
+from kanon_sql.plan.binding import column_levels
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
-from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.steps import records, step
 from kanon_sql.question.spec import AuditSpec
 from kanon_sql.results.writing import write_atomically

@@ -38,9 +38,9 @@ from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session, run_within
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError, plural
 from kanon_sql.plan.audit_plan import Plan, for_ungeneralised_release, plan_audit
+from kanon_sql.plan.binding import column_levels
 from kanon_sql.plan.preconditions import without_label
 from kanon_sql.plan.question import AtLevel, ResolvedQuestion
-from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.steps import records
 from kanon_sql.question.spec import AuditSpec, in_words_of_spec
 from kanon_sql.results.table import Rows, Status, Summary, TableResult, status_of, today

@@ -23,10 +23,10 @@ from kanon_sql.engines.session import is_cut
 from kanon_sql.errors import InputError, SpecError, did_you_mean, located, option
 from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
+from kanon_sql.plan.binding import bind
 from kanon_sql.plan.named_columns import names_without_table, other_names_without_table
 from kanon_sql.plan.question import BoundColumn, OtherTableKey, ResolvedQuestion
-from kanon_sql.plan.resolve import bind
-from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.plan.resolve import resolve
 from kanon_sql.question.arguments import suggests_parameters
 from kanon_sql.question.spec import AuditSpec, TableSpec
 from kanon_sql.results.writing import refuse_to_overwrite

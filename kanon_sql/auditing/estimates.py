@@ -19,8 +19,8 @@ from typing import Any, Literal
 from kanon_sql.auditing.answers import Answers, Counted, everyone, smallest, total
 from kanon_sql.errors import InputError, SpecError
 from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
+from kanon_sql.plan.bound_checks import require_scipy
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.plan.resolve import require_scipy
 from kanon_sql.question.models.base import AT_RISK, Number
 from kanon_sql.results.table import ATTACKERS, Risk
 from kanon_sql.sql.quoting import SLACK, exactly

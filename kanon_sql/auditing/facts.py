@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import SpecError, located
+from kanon_sql.plan.binding import column_levels
 from kanon_sql.plan.named_columns import refuse_merging
-from kanon_sql.plan.question import BoundColumn, DataFacts, OtherTableKey, Roles
-from kanon_sql.plan.resolve import column_levels
-from kanon_sql.plan.resolve_roles import hierarchy_sources, masked_columns, masked_in_other
+from kanon_sql.plan.question import BoundColumn, DataFacts, OtherTable, OtherTableKey, Roles
 from kanon_sql.plan.steps import other_records
 from kanon_sql.question.hierarchy_table import HierarchyTable, table_of_rows
 from kanon_sql.question.other_tables import EARLIER, REFERENCE
@@ -135,3 +134,35 @@ def _rows_of_macro(
     sql = render(macro, relation=relation or table.sql, **arguments)
     require_select(sql, frozenset([table.sql]))
     return engine.query(sql)
+
+
+def masked_columns(roles: Roles) -> list[BoundColumn]:
+    """Masked columns, whose longest value must be known before their levels."""
+    return [
+        column
+        for column in roles.generalisable
+        if column.name in roles.levels and roles.hierarchy(column).has_mask
+    ]
+
+
+def masked_in_other(roles: Roles, other: OtherTable) -> list[tuple[BoundColumn, BoundColumn]]:
+    """The quasi-identifiers masked in another table, each with its column there."""
+    return [
+        (column, other.columns[column.name])
+        for column in roles.quasi_identifiers
+        if column.name in other.levels and roles.hierarchy(column).has_mask
+    ]
+
+
+def hierarchy_sources(roles: Roles, *, every: bool = False) -> dict[str, str]:
+    """The hierarchy file or table of each quasi-identifier with a requested level.
+
+    With `every`, that of all quasi-identifiers.
+    """
+    requested = [roles.levels, *(other.levels for other in roles.others)]
+    sources = {
+        column.name: roles.hierarchy(column).source
+        for column in roles.generalisable
+        if every or any(column.name in levels for levels in requested)
+    }
+    return {name: source for name, source in sources.items() if source is not None}

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from kanon_sql.auditing.facts import read_facts
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import Faults, InputError, SpecError, located
+from kanon_sql.plan.binding import bind
 from kanon_sql.plan.cells import CellCheck, CellQuestion, cell_question, table_of
 from kanon_sql.plan.named_columns import NamedColumn
 from kanon_sql.plan.question import DataFacts, Roles, same_name
-from kanon_sql.plan.resolve import bind
-from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.plan.resolve import resolve
 from kanon_sql.question.models.cells import Differences
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.question_parts import AgainstSpec, ReferenceSpec

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from kanon_sql.plan.bound_columns import bound_column
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
     labelled,
@@ -23,7 +24,6 @@ from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.join_columns import sides
 from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
-from kanon_sql.plan.resolve import bound_column
 from kanon_sql.plan.sensitive_plan import (
     DistanceStep,
     NamedValuesStep,
@@ -40,14 +40,7 @@ from kanon_sql.plan.sensitive_plan import (
     size_conditions,
     spelling_look,
 )
-from kanon_sql.plan.steps import (
-    Precondition,
-    counted,
-    name_list,
-    records,
-    step,
-    with_entity,
-)
+from kanon_sql.plan.steps import Precondition, counted, name_list, records, step, with_entity
 from kanon_sql.question.models.base import AT_RISK, ReferenceModel
 from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.question.spec import SHOWN

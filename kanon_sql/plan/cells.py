@@ -10,10 +10,11 @@ from itertools import product
 from typing import Any, Literal, NamedTuple, Self
 
 from kanon_sql.errors import SpecError, option
+from kanon_sql.plan.binding import column_levels
+from kanon_sql.plan.bound_columns import column_named, refuse_uncomparable
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.preconditions import preconditions, without_label
 from kanon_sql.plan.question import AtLevel, BoundColumn, ResolvedQuestion, same_name
-from kanon_sql.plan.resolve import column_levels, column_named, refuse_uncomparable
 from kanon_sql.plan.steps import Precondition, name_list, records, step
 from kanon_sql.question.hierarchy import SUPPRESS
 from kanon_sql.question.models.cells import (

@@ -8,6 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, Literal, Self
 
 from kanon_sql.errors import InputError, SpecError
+from kanon_sql.plan.bound_columns import column_named
 from kanon_sql.plan.cells import (
     FLOATING,
     MOST_DIGITS,
@@ -24,7 +25,6 @@ from kanon_sql.plan.cells import (
     typed_exactness,
 )
 from kanon_sql.plan.question import BoundColumn, same_name
-from kanon_sql.plan.resolve import column_named
 from kanon_sql.plan.steps import records
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.spec import SHOWN

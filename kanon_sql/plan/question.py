@@ -13,6 +13,7 @@ from kanon_sql.question.hierarchy_table import HierarchyTable, Paths
 from kanon_sql.question.models.base import Model
 from kanon_sql.question.other_tables import EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.question.question_parts import OtherTableSpec
+from kanon_sql.question.roles import columns_by_role
 from kanon_sql.question.spec import TableSpec
 from kanon_sql.sql.conditions import Condition
 from kanon_sql.sql.quoting import identifier
@@ -127,12 +128,12 @@ class Roles:
     insensitive: tuple[Column, ...]
     entity: BoundColumn | None
     weight: BoundColumn | None
-    where: Condition | None
-    others: tuple[OtherTable, ...]
-    """The references, then the earlier releases."""
-    checks: tuple[BoundCheck, ...]
     levels: Mapping[str, int]
     """Requested generalisation level, by quasi-identifier."""
+    where: Condition | None = None
+    others: tuple[OtherTable, ...] = ()
+    """The references, then the earlier releases."""
+    checks: tuple[BoundCheck, ...] = ()
 
     @property
     def generalisable(self) -> tuple[BoundColumn, ...]:
@@ -142,10 +143,7 @@ class Roles:
     @property
     def unassigned(self) -> tuple[Column, ...]:
         """The columns without a role."""
-        identifying = (*self.quasi_identifiers, *self.events)
-        assigned = {column.name for column in (*identifying, *self.sensitive)}
-        assigned |= {column.name for column in (*self.identifiers, *self.insensitive)}
-        assigned |= {column.name for column in (self.entity, self.weight) if column}
+        assigned = {column.name for _, column in columns_by_role(self)}
         return tuple(column for column in self.table.columns if column.name not in assigned)
 
     def at(self, levels: Mapping[str, int]) -> Roles:

@@ -1,445 +1,161 @@
-"""Resolves a question: its columns, its checks, and both bound to the requested levels.
-
-`resolve` assigns each column its role, once; `bind` applies the levels. Whatever can't be queried
-is rejected by these two, before SQL is rendered.
-"""
+"""The resolution of a question: a role for each column, its other tables, its checks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
-from kanon_sql.plan.join_columns import can_be_equal
-from kanon_sql.plan.levels import ColumnLevels, rows_of
-from kanon_sql.plan.named_columns import refuse_merging
-from kanon_sql.plan.question import (
-    AtLevel,
-    BoundCheck,
-    BoundColumn,
-    DataFacts,
-    Location,
-    OtherTable,
-    ResolvedQuestion,
-    Roles,
-    same_name,
+from kanon_sql.errors import SpecError, located, no_first_records
+from kanon_sql.plan.binding import levels_of
+from kanon_sql.plan.bound_checks import bound_checks
+from kanon_sql.plan.bound_columns import (
+    column_named,
+    located_column,
+    refuse_two_roles,
+    refuse_uncomparable,
 )
-from kanon_sql.question.hierarchy_table import read_tree
-from kanon_sql.question.models.base import Model, ReferenceModel, SensitiveModel
-from kanon_sql.question.models.catalogue import MODELS
-from kanon_sql.question.models.composition import (
-    ComposedKAnonymity,
-    ComposedLDiversity,
-    ComposedModel,
+from kanon_sql.plan.named_columns import (
+    NamedColumn,
+    bound_condition,
+    quasi_identifier_names,
+    refuse_unknown,
+    sensitive_names,
 )
-from kanon_sql.question.models.diversity import Homogeneity, TCloseness
-from kanon_sql.question.models.events import EventModel, KmAnonymity, KnownEvents
-from kanon_sql.question.models.sizes import KAnonymity, KMap
-from kanon_sql.question.other_tables import EARLIER, REFERENCE, OtherTableKind
+from kanon_sql.plan.question import BoundColumn, OtherTableKey, Roles
+from kanon_sql.plan.resolved_others import resolve_other
+from kanon_sql.question.roles import columns_by_role
 from kanon_sql.question.spec import TableSpec
-from kanon_sql.sql.tables import Column, Table, family, find
-
-_DEFAULT_MODELS = tuple(
-    model
-    for model in MODELS.values()
-    if issubclass(model, SensitiveModel)
-    and not any(field.is_required() for field in model.model_fields.values())
-)
-"""Sensitive models that need no parameters, so they can be measured by default."""
-_DEFAULT_EVENT_MODELS = (KnownEvents(m=1), KnownEvents(m=2), KmAnonymity())
-"""Models of events measured by default."""
+from kanon_sql.sql.dialects.rules import BLANK_FIRST
+from kanon_sql.sql.tables import Table, find
 
 
-def bound_checks(
+def resolve(
     spec: TableSpec,
     table: Table,
-    sensitive: tuple[BoundColumn, ...],
-    others: Sequence[OtherTable],
-) -> Iterator[BoundCheck]:
-    """Requested checks, gating ones first; then the checks measured by default."""
-    earlier = {other.name: other for other in others if other.kind is EARLIER}
-    requested = []
-    with Faults() as faults:
-        for index, model in enumerate(spec.checks):
-            with faults.collected(), located("checks", index):
-                requested.append(
-                    _composed(model, table, sensitive, earlier)
-                    if isinstance(model, ComposedModel)
-                    else _complete(model, spec, table, sensitive)
-                )
-    requested.sort(key=lambda check: not check.gates)
-    models = [check.model for check in requested]
-    yield from requested
-    if spec.events and not any(model.gates or isinstance(model, EventModel) for model in models):
-        yield from (BoundCheck(model, requested=False) for model in _DEFAULT_EVENT_MODELS)
-    if spec.events and not spec.quasi_identifiers:
-        return
-    yield from _default_checks(spec, sensitive, models)
-    yield from _default_composed_checks(sensitive, earlier, models)
+    others: Mapping[OtherTableKey, Table],
+    *,
+    is_open: bool = False,
+    further: Sequence[NamedColumn] = (),
+) -> Roles:
+    """Resolve every column that `spec` names, and assign it its role. `others` are the references
+    and earlier releases, `further` are columns that are named beside the spec.
+
+    `is_open`: the caller wants to find the quasi-identifiers, so none need be named. Raises
+    `SpecError` with its location in the spec, for all unknown columns together.
+    """
+    _refuse_undecided(spec, table)
+    refuse_unknown(spec, table, others, further)
+    roles = _with_columns(spec, table, may_lack_columns=is_open or bool(spec.events))
+    _refuse_unsuited(roles)
+    known, sensitive, entity = roles.quasi_identifiers, roles.sensitive, roles.entity
+    resolved = tuple(
+        resolve_other(kind, name, other, others[kind, name], known, sensitive, entity)
+        for kind, name, other in spec.other_tables()
+    )
+    condition = bound_condition(spec.where, table, ("where",))
+    checks = tuple(bound_checks(spec, table, sensitive, resolved))
+    return replace(roles, where=condition, others=resolved, checks=checks)
 
 
-def _default_checks(
-    spec: TableSpec, sensitive: tuple[BoundColumn, ...], requested: Sequence[Model]
-) -> Iterator[BoundCheck]:
-    """Default measures: few if any check gates, otherwise every model without parameters."""
-    if not any(isinstance(model, KAnonymity) for model in requested):
-        yield BoundCheck(KAnonymity(), requested=False)
-    matched = {model.reference for model in requested if isinstance(model, KMap)}
-    for reference in spec.references:
-        if reference not in matched:
-            yield BoundCheck(KMap(reference=reference), requested=False)
-    if spec.nulls == "wildcard":
-        return
-    required = any(model.gates for model in requested)
-    for column in sensitive:
-        for model in (Homogeneity,) if required else _DEFAULT_MODELS:
-            measured = model(sensitive=column.name, with_other_sensitive=spec.with_other_sensitive)
-            alike = [check for check in requested if type(check) is model]
-            measured_columns = [(check.sensitive, check.with_other_sensitive) for check in alike]
-            if (measured.sensitive, measured.with_other_sensitive) in measured_columns:
-                continue
-            if not model.of_numbers or family(column.type) == "number":
-                yield BoundCheck(measured, requested=False, column=column)
-
-
-def _default_composed_checks(
-    sensitive: Sequence[BoundColumn], earlier: Mapping[str, OtherTable], requested: Sequence[Model]
-) -> Iterator[BoundCheck]:
-    """Default measures of each earlier release composed with this one."""
-    for name, release in earlier.items():
-        of_release = [m for m in requested if isinstance(m, ComposedModel) and m.earlier == name]
-        if not any(isinstance(model, ComposedKAnonymity) for model in of_release):
-            yield BoundCheck(ComposedKAnonymity(earlier=name), requested=False)
-        measured_columns = {m.sensitive for m in of_release if isinstance(m, ComposedLDiversity)}
-        for column in sensitive:
-            other = release.sensitive.get(column.name)
-            if column.name not in measured_columns and other and can_be_equal(column, other):
-                model = ComposedLDiversity(sensitive=column.name, earlier=name)
-                yield BoundCheck(model, requested=False, column=column)
-
-
-def _complete(
-    model: Model, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
-) -> BoundCheck:
-    """The model with its column or reference resolved."""
-    if model.answered_by == "cells":
+def _with_columns(spec: TableSpec, table: Table, *, may_lack_columns: bool) -> Roles:
+    """The columns of the table by role, without a condition, other tables and checks."""
+    quasi_identifiers: tuple[BoundColumn, ...] = ()
+    if spec.quasi_identifiers or not may_lack_columns:
+        quasi_identifiers = tuple(_raw_quasi_identifiers(spec, table))
+    if "*" in spec.events and "*" not in table.column_names:
         raise SpecError(
-            f"{model.name()} is a rule for the cells of a table that is published, which "
-            "kanon-sql tables checks. Of records, k_anonymity comes nearest."
+            "events can't be '*', every column: name the columns that make an event.",
         )
-    if spec.nulls == "wildcard" and not model.with_wildcards:
-        defined = ", ".join(name for name, model in MODELS.items() if model.with_wildcards)
+    events = tuple(
+        _with_safe_alias(column_named(name, table, ("events", name)), "event", number)
+        for number, name in enumerate(spec.events, start=1)
+    )
+    sensitive = tuple(
+        column_named(name, table, ("sensitive", name), alias=f"kanon_sensitive_{number}")
+        for number, name in enumerate(_sensitive_names(spec, table), start=1)
+    )
+    if spec.with_other_sensitive and len(sensitive) < 2:
         raise SpecError(
-            f"{model.name()} is not defined with nulls: wildcard, where records form no classes. "
-            f"Defined are {defined}."
+            "with_other_sensitive needs two sensitive attributes or more; there "
+            f"{'is one' if sensitive else 'are none'}."
         )
-    if isinstance(model, EventModel):
-        if not spec.events:
-            raise SpecError(
-                f"{model.name()} needs events: name the columns that make an event of a person, as "
-                f"in {option('events', 'ward,month')}."
-            )
-        return BoundCheck(model, requested=True)
-    if spec.events and not spec.quasi_identifiers:
-        raise SpecError(
-            f"{model.name()} is about classes, and there are no quasi-identifiers: name what an "
-            f"attacker knows besides events with {option('quasi_identifiers', 'COLUMN')}, or check "
-            "km_anonymity or known_events."
-        )
-    if model.answered_by == "estimate":
-        require_scipy(model.name())
-    if isinstance(model, ReferenceModel):
-        name = _other_table_name(REFERENCE, model, list(spec.references))
-        named = model.model_copy(update={"reference": name})
-        return BoundCheck(named, requested=True)
-    if isinstance(model, SensitiveModel):
-        return _with_sensitive_column(model, spec, table, sensitive)
-    return BoundCheck(model, requested=True)
-
-
-def _composed(
-    model: ComposedModel,
-    table: Table,
-    sensitive: tuple[BoundColumn, ...],
-    earlier: Mapping[str, OtherTable],
-) -> BoundCheck:
-    """The model with its earlier release and column resolved."""
-    release = earlier[_other_table_name(EARLIER, model, list(earlier))]
-    named = model.model_copy(update={"earlier": release.name})
-    if not isinstance(named, ComposedLDiversity):
-        return BoundCheck(named, requested=True)
-    name = _sensitive_name(named, table, sensitive)
-    if name not in release.sensitive:
-        raise SpecError(
-            f'{model.name()}: {release.called} has no column "{name}". If it is '
-            f"called otherwise there, say how: {option('earlier_releases.columns', {name: '…'})}. "
-            f"Its columns: {', '.join(release.table.column_names)}."
-        )
-    column = next(column for column in sensitive if column.name == name)
-    return BoundCheck(named.model_copy(update={"sensitive": name}), requested=True, column=column)
-
-
-def _with_sensitive_column(
-    model: SensitiveModel, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
-) -> BoundCheck:
-    name = _sensitive_name(model, table, sensitive)
-    column = next(column for column in sensitive if column.name == name)
-    if model.with_other_sensitive and len(sensitive) == 1:
-        raise SpecError(
-            f"{model.name()}: with_other_sensitive needs other sensitive attributes, and "
-            f'"{name}" is the only one.'
-        )
-    joined = model.with_other_sensitive or (spec.with_other_sensitive and len(sensitive) > 1)
-    complete = model.model_copy(update={"sensitive": name, "with_other_sensitive": joined})
-    kind = family(column.type)
-    if model.of_numbers and kind not in ("number", "text", "nothing", ""):
-        raise SpecError(
-            f'{model.name()} needs numbers, and "{name}" is {column.type}. Choose another model, '
-            "or another attribute."
-        )
-    if not isinstance(model, TCloseness):
-        return BoundCheck(complete, requested=True, column=column)
-    has_order = kind in ("number", "text", "time", "boolean", "nothing", "")
-    has_order = has_order or column.type in ("TIME", "TIME_NS")
-    if model.distance == "ordered" and model.order is None and not has_order:
-        raise SpecError(
-            f't_closeness: "{name}" is {column.type}, which has no order of its own. List its '
-            "values in order, as in order=[low, middle, high]."
-        )
-    paths = read_tree(model.hierarchy) if model.hierarchy is not None else ()
-    return BoundCheck(complete, requested=True, column=column, paths=paths)
-
-
-def _sensitive_name(
-    model: SensitiveModel | ComposedLDiversity, table: Table, sensitive: tuple[BoundColumn, ...]
-) -> str:
-    if model.sensitive is not None:
-        return find(model.sensitive, table).name
-    if len(sensitive) == 1:
-        return sensitive[0].name
-    names = ", ".join(column.name for column in sensitive)
-    raise SpecError(
-        f"{model.name()} needs a sensitive attribute: "
-        + (f"name one of {names}" if names else "name it")
-        + f", as in sensitive={sensitive[0].name if sensitive else 'COLUMN'}."
+    identifiers, insensitive = (
+        tuple(located_column(name, table, (key, name)) for name in getattr(spec, key))
+        for key in ("identifiers", "insensitive")
+    )
+    return Roles(
+        spec=spec,
+        table=table,
+        quasi_identifiers=quasi_identifiers,
+        events=events,
+        sensitive=sensitive,
+        identifiers=identifiers,
+        insensitive=insensitive,
+        entity=column_named(spec.entity, table, ("entity",), "kanon_entity")
+        if spec.entity
+        else None,
+        weight=column_named(spec.weight, table, ("weight",)) if spec.weight else None,
+        levels=levels_of(spec.levels, (*quasi_identifiers, *events)),
     )
 
 
-def _other_table_name(kind: OtherTableKind, model: Model, names: Sequence[str]) -> str:
-    """Resolve the reference or earlier release that a model names."""
-    name: str | None = getattr(model, kind.prefix)
-    if name is not None and name in names:
-        return name
+def _refuse_unsuited(roles: Roles) -> None:
+    """Raise `SpecError` for columns that can't have their role, or not in this table."""
+    spec, table = roles.spec, roles.table
+    columns = list(columns_by_role(roles))
+    refuse_two_roles([(column, role.phrase) for role, column in columns])
+    for role, column in columns:
+        if role.is_compared:
+            refuse_uncomparable(column, table)
+    if spec.first and not table.ordered:
+        raise no_first_records(table.name)
+    for role_column, noun, reason in (
+        (roles.entity, "an entity", "in which people could be counted"),
+        (roles.weight, "a survey weight", "of which the weights could be added up"),
+    ):
+        if spec.nulls == "wildcard" and role_column:
+            raise SpecError(
+                f"nulls: wildcard is not defined with {noun}: compatible records form no classes "
+                f"{reason}. Leave out one of the two."
+            )
+
+
+def _refuse_undecided(spec: TableSpec, table: Table) -> None:
+    """Raise `SpecError` while columns are undecided."""
+    if spec.undecided:
+        with located("undecided"):
+            single = len(spec.undecided) == 1
+            raise SpecError(
+                f"{'a column' if single else f'{len(spec.undecided)} columns'} of {table.name} "
+                f"{'is' if single else 'are'} undecided: {', '.join(spec.undecided)}. Move "
+                f"{'it' if single else 'each'} to quasi_identifiers, sensitive or identifiers, or "
+                "to insensitive if it tells nothing of a person: a quasi-identifier that was "
+                'missed makes a false "holds".'
+            )
+
+
+def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
+    """The sensitive attributes in the table's spelling; one that only checks name stands once."""
+    names = [find(name, table).name for name in sensitive_names(spec)]
+    declared, of_checks = names[: len(spec.sensitive)], names[len(spec.sensitive) :]
+    return [*declared, *dict.fromkeys(name for name in of_checks if name not in declared)]
+
+
+def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
+    """The quasi-identifiers at raw values."""
+    names = quasi_identifier_names(spec, table)
     if not names:
         raise SpecError(
-            f"{model.name()} needs {kind.a_noun}: {kind.holds}. Name it with {option(kind.key)}."
+            f"no quasi-identifiers of {table.name} are named: which columns may someone know of "
+            "a person?"
         )
-    if name is None and len(names) == 1:
-        return names[0]
-    if name is None:
-        raise SpecError(
-            f"{model.name()}: there are several {kind.noun}s ({', '.join(names)}); name one, as "
-            f"in {kind.prefix}={names[0]}."
-        )
-    raise SpecError(
-        f'{model.name()}: there is no {kind.noun} "{name}". {kind.noun.capitalize()}s: '
-        f"{', '.join(names)}.{did_you_mean(name, names)}"
-    )
+    for number, name in enumerate(names, start=1):
+        column = column_named(name, table, ("quasi_identifiers", name))
+        yield _with_safe_alias(column, "quasi_identifier", number)
 
 
-def require_scipy(model: str) -> None:
-    """Raise `SpecError` with the install command if SciPy, which the model needs, is missing."""
-    try:
-        import scipy.special  # type: ignore[import-untyped] # noqa: F401
-    except ImportError:
-        raise SpecError(f"{model} needs SciPy: pip install 'kanon-sql[estimates]'") from None
-
-
-def located_column(name: str, table: Table, location: Location) -> Column:
-    with located(*location):
-        return find(name, table)
-
-
-def column_named(
-    name: str, table: Table, location: Location, alias: str | None = None
-) -> BoundColumn:
-    """Resolve a column whose values are compared.
-
-    Raises `SpecError` where the database merges distinct values.
-    """
-    column = located_column(name, table, location)
-    with located(*location):
-        refuse_merging(column, table)
-    return bound_column(column, alias)
-
-
-TRUTH_VALUES = {"true", "false"}
-"""Names that SQLite drops from the columns of a subquery: above it, "true" is the text 'true'."""
-
-
-def bound_column(column: Column, alias: str | None = None) -> BoundColumn:
-    """The column under an alias: by default its name, unless that is a truth value."""
-    is_truth_value = column.name.casefold() in TRUTH_VALUES
-    own = f"kanon_is_{column.name.casefold()}" if is_truth_value else column.name
-    return BoundColumn(column.name, column.type, alias or own)
-
-
-def refuse_two_roles(roles: Sequence[tuple[BoundColumn | Column, str]]) -> None:
-    role_by_column: dict[str, str] = {}
-    with Faults() as faults:
-        for column, role in roles:
-            first_role = role_by_column.setdefault(column.name, role)
-            with faults.collected():
-                if first_role != role:
-                    raise SpecError(
-                        f'column "{column.name}" is both {first_role} and {role}; choose one.'
-                    )
-    names = [column.name for column, _ in roles]
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        raise SpecError(f'column "{repeated}" is named twice.')
-
-
-_DAYS = {"pandas.DataFrame": ".dt.days", "polars.DataFrame": ".dt.total_days()"}
-"""How a column of a data frame gives the days of a duration."""
-
-
-def refuse_uncomparable(column: BoundColumn, table: Table) -> None:
-    """Raise `SpecError` for a column whose values SQL can't compare: nested ones, and types whose
-    equality merges distinct values, such as 1 month and 30 days."""
-    kind, subject = family(column.type), f'column "{column.name}" of {table.name}'
-    if kind == "nested":
-        raise SpecError(
-            f"{subject} is nested. A privacy model compares single values: take its fields apart "
-            "into columns of their own."
-        )
-    if kind == "span" and table.name in _DAYS:
-        raise SpecError(
-            f"{subject} is a timedelta: convert it, for example "
-            f'df["{column.name}"]{_DAYS[table.name]}.'
-        )
-    if kind == "span":
-        raise SpecError(
-            f"{subject} is {column.type}, a type in which SQL treats some different values as "
-            "equal. Cast it to text in a view, or leave it out."
-        )
-
-
-def levels_of(levels: Mapping[str, int], columns: Sequence[BoundColumn]) -> dict[str, int]:
-    """Requested levels above the raw value, by quasi-identifier."""
-    names = [column.name for column in columns]
-    requested = {
-        column: next((level for name, level in levels.items() if same_name(name, column)), 0)
-        for column in names
-    }
-    return {name: level for name, level in requested.items() if level}
-
-
-def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:
-    """Apply the requested generalisation levels to every column.
-
-    `facts` are the properties of the data that levels depend on. Raises `SpecError` with its
-    location in the spec.
-    """
-    facts = facts or DataFacts()
-    levels = tuple(_at_levels(roles, facts))
-    generalised = {level.raw.name: level.column for level in levels}
-    quasi_identifiers, events = (
-        tuple(generalised.get(column.name, column) for column in columns)
-        for columns in (roles.quasi_identifiers, roles.events)
-    )
-    return ResolvedQuestion(
-        roles=roles,
-        facts=facts,
-        quasi_identifiers=quasi_identifiers,
-        keys=quasi_identifiers,
-        events=events,
-        sensitive=roles.sensitive,
-        entity=roles.entity,
-        weight=roles.weight,
-        others=tuple(_bind_other(other, roles, facts) for other in roles.others),
-        checks=roles.checks,
-        levels=levels,
-    )
-
-
-def _bind_other(other: OtherTable, roles: Roles, facts: DataFacts) -> OtherTable:
-    generalised = tuple(_other_levels(other, roles, facts))
-    columns = {column.raw.alias: column.column for column in generalised}
-    return replace(
-        other,
-        quasi_identifiers=tuple(
-            columns.get(column.alias, column) for column in other.quasi_identifiers
-        ),
-        columns={name: columns.get(column.alias, column) for name, column in other.columns.items()},
-        generalised=generalised,
-    )
-
-
-def column_levels(
-    roles: Roles, facts: DataFacts | None = None, *, without: Collection[str] = ()
-) -> dict[str, ColumnLevels]:
-    """The levels of every quasi-identifier and event column by name, except those in `without`.
-
-    Raises `SpecError` for a hierarchy that can't be read, has faults or doesn't fit the type.
-    """
-    levels = {}
-    with Faults() as faults:
-        for column in roles.generalisable:
-            if column.name not in without:
-                with faults.collected():
-                    levels[column.name] = _levels_for(roles, column, column, facts or DataFacts())
-    return levels
-
-
-def _levels_for(
-    roles: Roles,
-    column: BoundColumn,
-    values: BoundColumn,
-    facts: DataFacts,
-    longest: int | None = None,
-) -> ColumnLevels:
-    """The levels of a quasi-identifier for the values of one column: its own or another table's."""
-    hierarchy = roles.hierarchy(column)
-    with located("quasi_identifiers", column.name):
-        return ColumnLevels.of(
-            values.name,
-            values.type,
-            hierarchy,
-            longest=longest,
-            table=facts.hierarchies.get(column.name) or rows_of(column.name, hierarchy),
-            faults=roles.spec.hierarchy_faults,
-            show_values=facts.show_values,
-        )
-
-
-def _at_levels(roles: Roles, facts: DataFacts) -> Iterator[AtLevel]:
-    for number, column in enumerate(roles.generalisable, start=1):
-        level = roles.levels.get(column.name)
-        if level:
-            longest = facts.longest.get(column.name)
-            levels = _levels_for(roles, column, column, facts, longest)
-            with located("quasi_identifiers", column.name):
-                _refuse_beyond_top("", column.name, levels, level)
-            yield AtLevel(column, levels, level, number, portable=not roles.table.embedded)
-
-
-def _refuse_beyond_top(prefix: str, name: str, levels: ColumnLevels, level: int) -> None:
-    if level > levels.height:
-        raise SpecError(
-            f'{prefix}"{name}" has levels 0 to {levels.height}; level {level} was asked for.'
-        )
-
-
-def _other_levels(other: OtherTable, roles: Roles, facts: DataFacts) -> Iterator[AtLevel]:
-    """Another table's columns, generalised by the table's hierarchies."""
-    longest = facts.longest_in_other.get(other.key, {})
-    # Numbered after the release's tables of labels, which the same statement may join.
-    for index, column in enumerate(roles.quasi_identifiers, start=1 + len(roles.generalisable)):
-        level = other.levels.get(column.name)
-        if level:
-            other_column = other.columns[column.name]
-            with located(other.kind.key, other.name, "levels"):
-                levels = _levels_for(roles, column, other_column, facts, longest.get(column.name))
-                _refuse_beyond_top(f"{other.called}: ", column.name, levels, level)
-            yield AtLevel(other_column, levels, level, index, portable=not other.table.embedded)
+def _with_safe_alias(column: BoundColumn, role: str, index: int) -> BoundColumn:
+    """The column under its name, or a generated one if it has the prefix of generated names, or a
+    blank before it that an alias loses on MySQL."""
+    collides = column.name.casefold().startswith("kanon_") or BLANK_FIRST.match(column.name)
+    return replace(column, alias=f"kanon_{role}_{index}" if collides else column.alias)

@@ -19,10 +19,10 @@ from typing import Any
 
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.plan.audit_plan import plan_audit
+from kanon_sql.plan.binding import bind
 from kanon_sql.plan.cells import CellStatements, Exactness, cell_question, node_names, table_of
 from kanon_sql.plan.published_cells import statements_on
-from kanon_sql.plan.resolve import bind
-from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.plan.resolve import resolve
 from kanon_sql.question.hierarchy import GeneralizationHierarchy
 from kanon_sql.question.models.base import Answer, Model
 from kanon_sql.question.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS

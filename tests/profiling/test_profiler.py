@@ -33,8 +33,8 @@ from rich.text import Text
 import kanon_sql as kanon
 from kanon_sql.cli.main import main
 from kanon_sql.engines import connect
-from kanon_sql.plan.resolve import bind
-from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.plan.binding import bind
+from kanon_sql.plan.resolve import resolve
 from kanon_sql.profiling.profile_plan import ProfilePlan, as_profiled, plan_profile
 from kanon_sql.question.spec import table_spec
 from kanon_sql.report.words.numbers import sentence
