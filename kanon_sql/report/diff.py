@@ -12,14 +12,8 @@ from kanon_sql.report.words.models import STATUS_WORDS, Verdict
 from kanon_sql.report.words.numbers import NONE, figure_name, percent, printable, sentence
 from kanon_sql.results.compared import Figure
 from kanon_sql.results.confidential import check_for_outsiders
-from kanon_sql.results.diff import (
-    CELL_QUESTION,
-    QUESTION,
-    SEVERAL_RELEASES,
-    CheckDiff,
-    Diff,
-    TableDiff,
-)
+from kanon_sql.results.diff import SEVERAL_RELEASES, CheckDiff, Diff, TableDiff
+from kanon_sql.results.identity import CELL_QUESTION, QUESTION
 from kanon_sql.results.table import CheckResult, TableResult
 
 _ALWAYS_SHOWN = ("records", "classes", "k", "cells")

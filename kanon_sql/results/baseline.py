@@ -27,15 +27,12 @@ from kanon_sql.results.compared import (
     model_of,
     table_figures,
 )
-from kanon_sql.results.diff import (
+from kanon_sql.results.diff import By, CheckDiff, TableDiff, table_diff
+from kanon_sql.results.identity import (
     CELL_QUESTION,
     QUESTION,
-    By,
-    CheckDiff,
-    TableDiff,
     check_key,
     other_questions,
-    table_diff,
     table_key,
 )
 from kanon_sql.results.seal import sealed

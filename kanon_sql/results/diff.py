@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from kanon_sql.question.models.base import Worst
-from kanon_sql.question.models.catalogue import ALL_MODELS
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.compared import (
     Change,
@@ -20,87 +19,18 @@ from kanon_sql.results.compared import (
     figure,
     threshold_change,
 )
-from kanon_sql.results.seal import canonical
+from kanon_sql.results.identity import (
+    OTHER_RECORDS,
+    check_key,
+    other_questions,
+    question,
+    table_key,
+)
 from kanon_sql.results.table import CheckResult, ResultFile, TableResult, Tabular, plain_json
 from kanon_sql.results.version import FORMAT, VERSION
 
 By = Literal["share", "count"]
 """Compare records and people by share, as tables grow and shrink, or by number."""
-QUESTION = {
-    "quasi_identifiers": "quasi-identifiers",
-    "entity": "entity",
-    "events": "events",
-    "levels": "levels",
-    "nulls": "nulls",
-    "sensitive_nulls": "sensitive nulls",
-    "where": "filter",
-    "first": "number of first records",
-    "sources": "references or hierarchies",
-}
-"""The parts of a question that must agree for tables to be comparable, with their display names."""
-CELL_QUESTION = {
-    "by": "dimensions",
-    "value": "value",
-    "contributor": "contributor",
-    "weight": "weight",
-    "published": "records or published cells",
-    "margins": "margins",
-    "totals": "what totals are",
-    "figure": "kind of figure",
-    "where": "filter",
-    "first": "number of first records",
-    "against": "second tables",
-}
-"""The same for a published table."""
-OTHER_RECORDS = ("where", "first", "sources", "against")
-"""Parts that may differ while figures stay comparable: another filter is like another file."""
-
-
-def check_key(check: CheckResult, table: TableResult, *, thresholds: bool = True) -> str:
-    """Identity of a check: its model and all parameters.
-
-    If other sensitive attributes count as known, these too. Without `thresholds`, checks that
-    differ only in these are equal.
-    """
-    left_out = () if thresholds else ALL_MODELS[check.model].thresholds
-    parameters = {key: value for key, value in check.parameters.items() if key not in left_out}
-    if parameters.get("with_other_sensitive"):
-        parameters["with_other_sensitive"] = sorted(table.sensitive)
-    return f"{check.model} {_canonical(parameters)}"
-
-
-def question(table: TableResult) -> dict[str, Any]:
-    """The parts of a table's question that affect the meaning of every check."""
-    if isinstance(table, CellsResult):
-        parts = {key: getattr(table, key) for key in CELL_QUESTION}
-        return parts | {"by": sorted(table.by), "against": sorted(table.against)}
-    question = {key: getattr(table, key) for key in QUESTION}
-    question["quasi_identifiers"] = sorted(table.quasi_identifiers)
-    question["events"] = sorted(table.events.columns) if table.events else None
-    question["levels"] = {
-        name: level for name, level in (table.levels or {}).items() if level
-    } or None
-    return question
-
-
-def table_key(table: TableResult) -> str:
-    """Identity of a table: its name and question."""
-    return _canonical({"name": table.name, **question(table)})
-
-
-def other_questions(one: TableResult, other: TableResult) -> list[str]:
-    """Keys of `QUESTION` in which two tables differ."""
-    first, second = question(one), question(other)
-    return [
-        key
-        for key in QUESTION | CELL_QUESTION
-        if _canonical(first.get(key)) != _canonical(second.get(key))
-    ]
-
-
-def _canonical(value: Any) -> str:
-    """Canonical JSON, equal only for equal values: 1 is 1.0, and neither is true."""
-    return canonical(plain_json(value))
 
 
 SEVERAL_RELEASES = (
