@@ -31,6 +31,7 @@ from kanon_sql.question.contract import (
 )
 from kanon_sql.question.models.base import Model
 from kanon_sql.question.models.composition import ComposedModel
+from kanon_sql.question.roles import columns_by_role
 from kanon_sql.question.spec import AuditSpec, TableSpec
 from kanon_sql.question.yaml_document import as_yaml
 from kanon_sql.report.pipelines.outcomes import check_name
@@ -281,24 +282,15 @@ def _type(type: str) -> dict[str, Any]:
 def _roles(
     table_spec: TableSpec, question: ResolvedQuestion, folder: Path
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    of_events = {column.name for column in question.events}
-    for column in (*question.quasi_identifiers, *question.events):
-        hierarchy = question.roles.hierarchy(column).model_dump(
-            include={"hierarchy", "levels", "clip"}, exclude_defaults=True
-        )
+    for role, column in columns_by_role(question.roles):
+        hierarchy = {}
+        if role.is_generalisable:
+            hierarchy = question.roles.hierarchy(column).model_dump(
+                include={"hierarchy", "levels", "clip"}, exclude_defaults=True
+            )
         if isinstance(file := hierarchy.get("hierarchy"), str):
             hierarchy["hierarchy"] = os.path.relpath(file, folder)
-        role = "event" if column.name in of_events else "quasi_identifier"
-        yield column.name, {"role": role, **hierarchy}
-    for role, columns in (
-        ("sensitive", question.sensitive),
-        ("identifier", question.roles.identifiers),
-        ("insensitive", question.roles.insensitive),
-        ("entity", [question.entity] if question.entity else []),
-        ("weight", [question.weight] if question.weight else []),
-    ):
-        for assigned in columns:
-            yield assigned.name, {"role": role}
+        yield column.name, {"role": role.name, **hierarchy}
 
 
 def _settings(table_spec: TableSpec, files: _Place, folder: Path) -> dict[str, Any]:

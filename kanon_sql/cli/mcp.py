@@ -33,6 +33,7 @@ from kanon_sql.engines.run_options import RunArguments
 from kanon_sql.errors import EngineError, KanonError, MissingDriverError, SpecError
 from kanon_sql.question.arguments import only
 from kanon_sql.question.hierarchy import GeneralizationHierarchy
+from kanon_sql.question.roles import columns_by_role
 from kanon_sql.question.spec import AuditSpec, TableSpec
 from kanon_sql.results.table import Summary, TableResult
 from kanon_sql.results.version import VERSION
@@ -590,8 +591,7 @@ def _shown_sets(profile: Call, every: Names) -> Iterator[Names]:
 
 def _names_in(table: TableSpec) -> Names:
     """The names that the spec has of columns and tables."""
-    names: list[str | None] = [*table.quasi_identifiers, *table.events, *table.sensitive]
-    names += [*table.identifiers, *table.insensitive, table.entity, table.weight]
+    names: list[str | None] = [name for _, name in columns_by_role(table)]
     sources = [table.source]
     for _, _, other in table.other_tables():
         names += [*other.columns, *other.columns.values()]

@@ -13,7 +13,8 @@ from kanon_sql.question.models.base import Model, SensitiveModel
 from kanon_sql.question.models.composition import ComposedLDiversity
 from kanon_sql.question.other_tables import EARLIER, OtherTableKind
 from kanon_sql.question.question_parts import EarlierReleaseSpec, OtherTableSpec, ReferenceSpec
-from kanon_sql.question.spec import ROLES, TableSpec
+from kanon_sql.question.roles import columns_by_role
+from kanon_sql.question.spec import TableSpec
 from kanon_sql.sql.conditions import Condition, columns_of, condition
 from kanon_sql.sql.tables import Column, Table, find
 
@@ -49,15 +50,9 @@ def sensitive_of(model: Model) -> str | None:
 
 def columns_with_roles(spec: TableSpec) -> Iterator[NamedColumn]:
     """Each column that a role or a check names; '*' of quasi-identifiers and events is none."""
-    for key in ROLES:
-        named = getattr(spec, key) or ()
-        if isinstance(named, str):
-            yield NamedColumn(named, (key,))
-            continue
-        takes_wildcard = key in ("quasi_identifiers", "events")
-        for name in named:
-            if not (takes_wildcard and name == "*"):
-                yield NamedColumn(name, (key, name))
+    for role, name in columns_by_role(spec):
+        if not (role.is_generalisable and name == "*"):
+            yield NamedColumn(name, (role.key,) if role.is_single else (role.key, name))
     for index, model in enumerate(spec.checks):
         name = sensitive_of(model)
         if name is not None and name not in spec.sensitive:

@@ -17,9 +17,9 @@ from urllib.parse import quote
 from kanon_sql.errors import Faults, SpecError, did_you_mean, option, with_keys
 from kanon_sql.question.arguments import suggests_parameters
 from kanon_sql.question.dbt.manifest import (
-    columns_by_role,
     declared_checks,
     is_same_check,
+    settings_by_role,
     settings_of_reference,
     with_defaults,
 )
@@ -195,7 +195,7 @@ class Contract:
         advice = "Give it to each column that someone could know of a person."
         settings = {
             "name": node.name,
-            **columns_by_role(node, advice),
+            **settings_by_role(node, advice),
             **self._location(entry, server, connect),
             REFERENCE.key: self._references(node, server, connect),
         }

@@ -13,8 +13,8 @@ class Role(NamedTuple):
     """Its key in a spec, and the parameter of a Python call."""
     phrase: str
     """Completes the sentence: the column is …"""
-    name: str | None = None
-    """The role of one column in a dbt project or a data contract; None if these have none."""
+    name: str = ""
+    """The role of one column in a dbt project or a data contract; empty if these have none."""
     is_single: bool = False
     """Whether one column has it at most."""
     is_compared: bool = False
@@ -40,7 +40,7 @@ ROLES = (
     Role("weight", "the weight", "weight", is_single=True),
 )
 """Every role, in the order in which a spec is read."""
-NAMES = tuple(role.name for role in ROLES if role.name is not None)
+NAMES = tuple(role.name for role in ROLES if role.name)
 """The roles of a column in a dbt project or a data contract."""
 
 

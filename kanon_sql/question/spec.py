@@ -58,8 +58,8 @@ from kanon_sql.question.question_parts import (
     allow_names_alone,
     faults_of_roles,
     generalisable,
-    names,
 )
+from kanon_sql.question.roles import columns_by_role
 from kanon_sql.question.yaml_document import LISTS_OF_VALUES, Place, YamlDocument
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -257,28 +257,11 @@ class TableSpec(SpecPart, BaseModel):
 
     @model_validator(mode="after")
     def _require_one_role(self) -> TableSpec:
-        roles = (
-            (column, role)
-            for key, role in ROLES.items()
-            for column in names(getattr(self, key) or [])
-        )
+        roles = ((column, role.phrase) for role, column in columns_by_role(self))
         lists = {key: getattr(self, key) for key in ("sensitive", "identifiers", "undecided")}
         if faults := [*faults_of_roles(roles, lists)]:
             raise ValueError("\n".join(faults))
         return self
-
-
-ROLES = {
-    "quasi_identifiers": "a quasi-identifier",
-    "events": "part of an event",
-    "sensitive": "sensitive",
-    "identifiers": "an identifier",
-    "insensitive": "insensitive",
-    "undecided": "undecided",
-    "entity": "the entity",
-    "weight": "the weight",
-}
-"""The role of a column, by the key that names it."""
 
 
 class Defaults(SpecPart, BaseModel):

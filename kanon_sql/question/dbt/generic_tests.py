@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 from kanon_sql.question.dbt.project import mapping
 from kanon_sql.question.models.base import Model
@@ -14,11 +14,6 @@ from kanon_sql.question.models.events import EventModel
 from kanon_sql.question.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.question.spec import TableSpec
 
-Role = Literal[
-    "quasi_identifier", "event", "sensitive", "identifier", "entity", "weight", "insensitive"
-]
-
-ROLES: tuple[Role, ...] = get_args(Role)
 _RENDERED = re.compile(r"\{\{|^\s*(env_var|ref|var|source|doc)\s*\(.+\)\s*$")
 """What dbt renders before a test runs, as `looks_like_func` in its clients/jinja.py has it."""
 _REFERRED = re.compile(r"\b(ref|source)\s*\(([^()]*)\)")
@@ -99,9 +94,9 @@ class GenericTest:
         )
 
     @property
-    def roles(self) -> dict[str, Role]:
+    def roles(self) -> dict[str, str]:
         """The role of each column that the test names."""
-        role_by_column: dict[str, Role] = dict.fromkeys(self.quasi_identifiers, "quasi_identifier")
+        role_by_column: dict[str, str] = dict.fromkeys(self.quasi_identifiers, "quasi_identifier")
         role_by_column |= dict.fromkeys(self.events, "event")
         role_by_column |= {self.sensitive: "sensitive"} if self.sensitive else {}
         return role_by_column | ({self.entity: "entity"} if self.entity else {})

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from kanon_sql.errors import Faults, InputError, SpecError, did_you_mean, option, with_keys
-from kanon_sql.question.dbt.generic_tests import GenericTest, Role, referenced_node
+from kanon_sql.question.dbt.generic_tests import GenericTest, referenced_node
 from kanon_sql.question.dbt.node import (
     KINDS,
     META_KEY,
@@ -32,6 +32,7 @@ from kanon_sql.question.models.base import Model
 from kanon_sql.question.models.catalogue import short_checks
 from kanon_sql.question.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.question.published import PublishedSpec
+from kanon_sql.question.roles import ROLES, Role
 from kanon_sql.question.spec import (
     AuditSpec,
     SelectedTables,
@@ -209,7 +210,7 @@ class Manifest:
         """
         refuse_unknown(node)
         node.refuse_two_roles()
-        settings = columns_by_role(
+        settings = settings_by_role(
             node,
             "Give config.meta.kanon_sql.role to each column that someone could know of a person, "
             "or name the columns in a test.",
@@ -492,30 +493,27 @@ def _is_same_setting(declared: Any, parsed: Any) -> bool:
     return bool(declared == parsed)
 
 
-def columns_by_role(node: Node, advice: str) -> dict[str, Any]:
+def settings_by_role(node: Node, advice: str) -> dict[str, Any]:
     """The columns of a node as settings of its table. Raises `SpecError` with `advice` if nothing
     can be audited."""
-
-    def generalisable(role: Role) -> dict[str, Any]:
-        settings_by_column = {name: node.columns.get(name, {}) for name in node.with_role(role)}
-        return {
-            name: {key: settings[key] for key in QUASI_IDENTIFIER_KEYS if key in settings}
-            for name, settings in settings_by_column.items()
-        }
-
-    quasi_identifiers, events = generalisable("quasi_identifier"), generalisable("event")
-    if not quasi_identifiers and not events:
+    by_role = {role: node.with_role(role.name) for role in ROLES if role.name}
+    if not any(columns for role, columns in by_role.items() if role.is_generalisable):
         raise node.fail(
             f"no column has the role quasi_identifier, so nothing can be audited. {advice}"
         )
+    return {role.key: _settings(node, role, columns) for role, columns in by_role.items()}
+
+
+def _settings(node: Node, role: Role, columns: Sequence[str]) -> Any:
+    """The columns of a role as a table's setting."""
+    if role.is_single:
+        return _single_column(node, role.name, columns)
+    if not role.is_generalisable:
+        return columns
+    settings_by_column = {name: node.columns.get(name, {}) for name in columns}
     return {
-        "quasi_identifiers": quasi_identifiers,
-        "events": events,
-        "sensitive": node.with_role("sensitive"),
-        "identifiers": node.with_role("identifier"),
-        "insensitive": node.with_role("insensitive"),
-        "entity": _single_column(node, "entity"),
-        "weight": _single_column(node, "weight"),
+        name: {key: settings[key] for key in QUASI_IDENTIFIER_KEYS if key in settings}
+        for name, settings in settings_by_column.items()
     }
 
 
@@ -528,9 +526,9 @@ def settings_of_reference(node: Node) -> dict[str, Any]:
     }
 
 
-def _single_column(node: Node, role: Literal["entity", "weight"]) -> str | None:
+def _single_column(node: Node, role: str, columns: Sequence[str]) -> str | None:
     """The one column of a role, which the model's meta may name too."""
-    named = [*node.with_role(role), *([node.meta[role]] if node.meta.get(role) else [])]
+    named = [*columns, *([node.meta[role]] if node.meta.get(role) else [])]
     if len(set(named)) > 1:
         raise node.fail(f"{' and '.join(map(str, named))} are each called the {role}; choose one.")
     return str(named[0]) if named else None

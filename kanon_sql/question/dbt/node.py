@@ -13,15 +13,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kanon_sql.errors import SpecError, did_you_mean, option
-from kanon_sql.question.dbt.generic_tests import (
-    ROLES,
-    SETTINGS,
-    GenericTest,
-    Question,
-    Role,
-    question,
-)
+from kanon_sql.question.dbt.generic_tests import SETTINGS, GenericTest, Question, question
 from kanon_sql.question.dbt.project import mapping, meta_of
+from kanon_sql.question.roles import NAMES
 from kanon_sql.question.spec import TablesKey
 
 
@@ -253,7 +247,7 @@ class Node:
         }
         return replace(self, tests=tuple(tests), meta={}, columns=columns, about=about)
 
-    def with_role(self, role: Role) -> list[str]:
+    def with_role(self, role: str) -> list[str]:
         """The columns of a role. A column's meta overrides the tests' role for it;
         quasi-identifiers or an entity declared in metas replace the tests' entirely."""
         columns = [name for name, column in self.columns.items() if column.get("role") == role]
@@ -270,7 +264,7 @@ class Node:
     def refuse_two_roles(self) -> None:
         """Raise `SpecError` if tests give a column two roles and no meta decides."""
         annotated = {name.casefold() for name in self.columns}
-        role_by_column: dict[str, tuple[Role, str]] = {}
+        role_by_column: dict[str, tuple[str, str]] = {}
         for test in self.tests:
             for name, role in test.roles.items():
                 other, first = role_by_column.setdefault(name.casefold(), (role, test.name))
@@ -411,11 +405,11 @@ def refuse_unknown(node: Node, further_keys: tuple[str, ...] = ()) -> None:
                     f"{did_you_mean(key, _COLUMN_KEYS)}"
                 )
         role = settings.get("role")
-        if role not in ROLES:
+        if role not in NAMES:
             description = f"found {role!r}" if "role" in settings else "it has none"
-            suggestion = did_you_mean(str(role), ROLES) if "role" in settings else ""
+            suggestion = did_you_mean(str(role), NAMES) if "role" in settings else ""
             raise node.fail(
-                f"column {name}: role must be one of {', '.join(ROLES)}; {description}.{suggestion}"
+                f"column {name}: role must be one of {', '.join(NAMES)}; {description}.{suggestion}"
             )
         idle = [key for key in QUASI_IDENTIFIER_KEYS if key in settings]
         if idle and role not in ("quasi_identifier", "event"):
