@@ -73,7 +73,7 @@ class ColumnCosts:
     """A quasi-identifier that can lose information: its index in a node, its number of leaves, and
     its records at each level."""
 
-    place: int
+    index: int
     leaves: int
     height: int
     levels: Sequence[Sequence[Portion]]
@@ -108,12 +108,12 @@ class Kept:
     def least_saved(self, suppressed: int) -> float:
         """Lower bound of the additional loss if this many records are suppressed."""
         counts, costs = self._sums
-        place = bisect_left(counts, suppressed)
-        if place == len(counts):
+        index = bisect_left(counts, suppressed)
+        if index == len(counts):
             return costs[-1] if costs else 0.0
-        before = counts[place - 1] if place else 0
-        cost = costs[place - 1] if place else 0.0
-        return cost + (suppressed - before) * self.saved[place][0]
+        before = counts[index - 1] if index else 0
+        cost = costs[index - 1] if index else 0.0
+        return cost + (suppressed - before) * self.saved[index][0]
 
     @cached_property
     def _sums(self) -> tuple[list[int], list[float]]:
@@ -152,22 +152,22 @@ class CellCosts:
         return self.metric == "precision"
 
     def base(self, lattice: Lattice) -> Sequence[float]:
-        by_place = {column.place: column for column in self.columns}
+        by_place = {column.index: column for column in self.columns}
         return lattice.sums(
             [
                 [
-                    self._score(by_place[place], self.kept(by_place[place], level).lost)
-                    if place in by_place
+                    self._score(by_place[index], self.kept(by_place[index], level).lost)
+                    if index in by_place
                     else 0.0
                     for level in range(ladder.highest + 1)
                 ]
-                for place, ladder in enumerate(lattice.ladders)
+                for index, ladder in enumerate(lattice.ladders)
             ]
         )
 
     def more(self, node: Node, suppressed: int) -> float:
         return math.fsum(
-            self._more(column, node[column.place], suppressed) for column in self.columns
+            self._more(column, node[column.index], suppressed) for column in self.columns
         )
 
     def more_below(self, node: Node, cost: float) -> float:
@@ -177,7 +177,7 @@ class CellCosts:
         if not self.stay_suppressed:
             return 0.0
         return cost - math.fsum(
-            self._score(column, self.kept(column, node[column.place]).lost)
+            self._score(column, self.kept(column, node[column.index]).lost)
             for column in self.columns
         )
 
@@ -187,7 +187,7 @@ class CellCosts:
     def cost(self, node: Node, suppressed: Suppressed) -> float:
         """Cost of a node with these suppressed records."""
         return math.fsum(
-            self._score(column, self.lost(column, node[column.place], suppressed))
+            self._score(column, self.lost(column, node[column.index], suppressed))
             for column in self.columns
         )
 
@@ -199,7 +199,7 @@ class CellCosts:
 
     def kept(self, column: ColumnCosts, level: int) -> Kept:
         """Cost of a level of a quasi-identifier; cached."""
-        key = column.place, level
+        key = column.index, level
         if key not in self._kept:
             self._kept[key] = self._made(column, level)
         return self._kept[key]
@@ -228,23 +228,23 @@ class CellCosts:
 
     def lost(self, column: ColumnCosts, level: int, suppressed: Suppressed) -> float:
         """Loss of a quasi-identifier over all records, the suppressed ones included."""
-        kept, place = self.kept(column, level), column.place
+        kept, index = self.kept(column, level), column.index
         if not suppressed.records:
             return kept.lost
         match self.metric:
             case "precision":
                 more = suppressed.records * (1 - level / column.height)
             case "non_uniform_entropy":
-                more = suppressed.records * math.log2(column.records) - suppressed.bits[place]
+                more = suppressed.records * math.log2(column.records) - suppressed.bits[index]
             case _:
-                shares = suppressed.leaves_more[place] / (column.leaves - 1)
+                shares = suppressed.leaves_more[index] / (column.leaves - 1)
                 more = suppressed.records - shares
         return kept.lost + more
 
     def _more(self, column: ColumnCosts, level: int, suppressed: int) -> float:
         """Lower bound of a quasi-identifier's additional cost at this level and every level that
         determines it."""
-        key = column.place, level, suppressed
+        key = column.index, level, suppressed
         if key not in self._mores:
             self._mores[key] = min(
                 self._score(column, kept.lost + kept.least_saved(suppressed))
@@ -266,7 +266,7 @@ class CellCosts:
                 return lost / self._most_bits if self._most_bits else 0.0
             case "loss_geometric":
                 return math.log1p(lost / column.records) / len(self.columns)
-        return lost * self.weights.get(column.place, 1.0) / (column.records * self._weight)
+        return lost * self.weights.get(column.index, 1.0) / (column.records * self._weight)
 
     @cached_property
     def _most_bits(self) -> float:
@@ -274,7 +274,7 @@ class CellCosts:
 
     @cached_property
     def _weight(self) -> float:
-        return math.fsum(self.weights.get(column.place, 1.0) for column in self.columns)
+        return math.fsum(self.weights.get(column.index, 1.0) for column in self.columns)
 
 
 @dataclass(frozen=True)
