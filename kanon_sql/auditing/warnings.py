@@ -179,7 +179,7 @@ def _insensitive_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
 
 
 def _profile_warnings(answers: Answers) -> Iterator[str]:
-    """A warning where all records of a person say more than one of them."""
+    """A warning where all classes of a person say more than one of them."""
     if not answers.profiles:
         return
     k, alone = profile(answers).values()
@@ -187,12 +187,12 @@ def _profile_warnings(answers: Answers) -> Iterator[str]:
     if alone > uniques(answers):
         yield (
             f"{plural(alone, 'person')} {_verb(alone)} a combination of classes that nobody else "
-            "has: whoever knows all their records finds them with certainty."
+            "has: whoever knows all their classes finds them with certainty."
         )
     elif k < of_classes:
         yield (
             f"The rarest combination of classes is that of {plural(k, 'person')}, where the "
-            f"smallest class has {plural(of_classes, 'person')}: whoever knows all their records "
+            f"smallest class has {plural(of_classes, 'person')}: whoever knows all their classes "
             "finds them among fewer."
         )
 

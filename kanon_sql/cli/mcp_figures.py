@@ -85,7 +85,7 @@ class ShownFigures:
         }
 
     def _by_all_records(self) -> dict[str, Any]:
-        """Whom somebody finds who knows all records of a person; the sizes of the classes are those
+        """Whom somebody finds who knows all classes of a person; the sizes of the classes are those
         of one record. The guard does not compare the people alone, so they are no count."""
         k, uniques = self.table.profile
         if not self.table.classes_overlap or uniques is None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, Literal, NamedTuple, Self
 
-from kanon_sql.errors import SpecError, option
+from kanon_sql.errors import SpecError, located, option
 from kanon_sql.plan.binding import column_levels
 from kanon_sql.plan.bound_columns import column_named, refuse_uncomparable
 from kanon_sql.plan.levels import ColumnLevels
@@ -241,6 +241,12 @@ def cell_question(spec: PublishedSpec, question: ResolvedQuestion) -> CellQuesti
     if spec.value is not None:
         value = column_named(spec.value, question.table, ("value",), alias="kanon_value")
         refuse_uncomparable(value, question.table)
+        if family(value.type) in ("time", "boolean"):
+            with located("value"):
+                raise SpecError(
+                    f'column "{value.name}" of {question.table.name} is {value.type}, and no '
+                    "number. Name the column with the figures of the cells."
+                )
     dimensions = tuple(
         _dimension(
             number,

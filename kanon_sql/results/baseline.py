@@ -124,6 +124,7 @@ class Baseline:
         return (
             f"{plural(len(checks), 'check')} of {plural(len(self.tables), 'table')}, "
             f"{violated:,} of them violated and accepted"
+            f"{'' if self.sealed else '. A result had no seal: an edited figure is not noticed'}"
         )
 
     def _accepting(

@@ -133,7 +133,32 @@ def _check(check: CheckResult, hidden: Collection[str], size: int) -> CheckResul
         return replace(check, details={**check.details, "alone": None}, baseline=baseline)
     if pooled := _pooled(check, size):
         return replace(check, achieved=pooled, baseline=baseline)
+    if check.model in CONCENTRATION and size > 1:
+        return replace(check, achieved=_coarse(check), baseline=baseline)
     return check
+
+
+def _coarse(check: CheckResult) -> Any:
+    """A concentration with two digits, as more of them give a contributor's value where the total
+    is known; the threshold itself where the digits would tell another verdict."""
+    achieved, threshold = check.achieved, check.parameters.get(_THRESHOLDS[check.model])
+    if not isinstance(achieved, int | float):
+        return achieved
+    coarse = float(f"{achieved:.2g}")
+    if threshold is None or check.holds is None:
+        return coarse
+    if check.model == "dominance":
+        is_kept = (coarse <= threshold) == check.holds
+        words = f"{MORE} {threshold:g}"
+    else:
+        is_kept = (coarse >= threshold) == check.holds
+        words = f"{LESS} {threshold:g}"
+    if is_kept:
+        return coarse
+    return float(threshold) if check.holds else words
+
+
+_THRESHOLDS = {"dominance": "k", "p_percent": "p"}
 
 
 def _without_shortfall(check: CheckResult) -> CheckResult:

@@ -51,7 +51,7 @@ def words(text: str) -> str:
 ONE = (
     "Someone who knows that a person is in this table, and knows these columns of one record, "
     "finds the person with a chance of {} % at most, and of {} % on average (prosecutor risk); "
-    "whoever knows all their records finds {}. The chance from one record is above 20 % for {} of "
+    "whoever knows all their classes finds {}. The chance from one record is above 20 % for {} of "
     "the people."
 )
 FINDINGS = {
@@ -83,7 +83,7 @@ def test_the_finding_says_both_in_one_paragraph(visits: list[Visit], said: str) 
 
 CROSSED = [(f"{pair}{n}", ward) for pair in ("xy", "yz", "xz") for n in range(2) for ward in pair]
 """Three pairs of wards with two people each: classes of four, and nobody alone."""
-TOLD = "whoever knows all records of a person finds"
+TOLD = "whoever knows all classes of a person finds"
 
 
 @pytest.mark.parametrize(
@@ -93,19 +93,19 @@ TOLD = "whoever knows all records of a person finds"
             PAIRS,
             f"What was asked holds; {TOLD} 2 of 9 people with certainty.",
             "2 people have a combination of classes that nobody else has: whoever knows all their "
-            "records finds them with certainty.",
+            "classes finds them with certainty.",
         ),
         (
             [visit for visit in PAIRS if visit[0] != "d"],
             f"What was asked holds; {TOLD} 1 of 8 people with certainty.",
             "1 person has a combination of classes that nobody else has: whoever knows all their "
-            "records finds them with certainty.",
+            "classes finds them with certainty.",
         ),
         (
             CROSSED,
             f"What was asked holds; {TOLD} the person with a chance of 50.0 % at most.",
             "The rarest combination of classes is that of 2 people, where the smallest class has "
-            "4 people: whoever knows all their records finds them among fewer.",
+            "4 people: whoever knows all their classes finds them among fewer.",
         ),
         (TRIPLES, "The check holds.", None),
         (SINGLES, "The check holds.", None),
@@ -138,10 +138,10 @@ def test_the_signed_paragraph_says_both(status: str) -> None:
         "An attacker who knows that a person is in it, and knows the quasi-identifiers of one "
         "record, finds the person with a chance of 20.0 % at most and of 18.5 % on average."
     )
-    of_all = "Whoever knows the quasi-identifiers of all records of a person finds 2 of 9 people"
+    of_all = "Whoever knows all classes of a person finds 2 of 9 people"
     first = {
         "holds": "What was required of pyarrow.Table holds: the one check; whoever knows all "
-        "records of a person finds 2 of 9 people with certainty.",
+        "classes of a person finds 2 of 9 people with certainty.",
         "violated": "What was required of pyarrow.Table does not hold: 1 of 1 check is violated.",
         "measured": "Nothing was required of pyarrow.Table, so nothing is shown to hold or to "
         "fail.",
@@ -155,7 +155,7 @@ def test_the_signed_paragraph_says_both(status: str) -> None:
     assert "The chance that an attacker finds the right person from one record." in text
     assert "Share of the people that can be found from one record with at least this" in text
     assert "Prosecutor: knows that the person is in the table, and the ward of one of" in text
-    assert "An attacker who knows the ward of all records of a person." in text
+    assert "An attacker who knows the ward of all classes of a person." in text
 
 
 def test_people_outside_are_told_too_and_no_small_count() -> None:
@@ -212,8 +212,8 @@ def test_a_result_without_the_figures_says_so() -> None:
     page = words(str(kanon.from_json(stored)))
 
     unknown = "may find more, which this result does not say"
-    assert f"What was asked holds; whoever knows all records of a person {unknown}." in page
-    assert f"whoever knows all their records {unknown}." in page
+    assert f"What was asked holds; whoever knows all classes of a person {unknown}." in page
+    assert f"whoever knows all their classes {unknown}." in page
 
 
 def test_the_others_who_link_know_one_record_too() -> None:
@@ -224,6 +224,6 @@ def test_the_others_who_link_know_one_record_too() -> None:
 
     assert (
         "Linking one record of a person through the reference finds them with a chance of 11.1 % "
-        "at most, and of 11.1 % on average (journalist risk); what all their records give there "
+        "at most, and of 11.1 % on average (journalist risk); what all their classes give there "
         "is not measured. The chance from one record is above 20 % for none of the people."
     ) in words(str(result))

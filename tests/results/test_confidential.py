@@ -7,15 +7,15 @@ import pytest
 from kanon_sql.results.confidential import text_for_outsiders
 
 WARNINGS = {
-    "2 people have a combination of classes that nobody else has: whoever knows all their records "
+    "2 people have a combination of classes that nobody else has: whoever knows all their classes "
     "finds them with certainty.": "Fewer than 10 people have a combination of classes that nobody "
-    "else has: whoever knows all their records finds them with certainty.",
+    "else has: whoever knows all their classes finds them with certainty.",
     "1 person has a combination of classes that nobody else has.": "Fewer than 10 people have a "
     "combination of classes that nobody else has.",
     "The rarest combination of classes is that of 2 people, where the smallest class has 14 "
-    "people: whoever knows all their records finds them among fewer.": "The rarest combination of "
+    "people: whoever knows all their classes finds them among fewer.": "The rarest combination of "
     "classes is that of fewer than 10 people, where the smallest class has 10 or more people: "
-    "whoever knows all their records finds them among fewer.",
+    "whoever knows all their classes finds them among fewer.",
     "The diag of 1 person (4.1 %) is certain: their class has no other.": "The diag of fewer than "
     "10 people is certain: their class has no other.",
     "The icd10 of 1,204 records (12.5 %) is certain: their class has no other.": "The icd10 of 10 "

@@ -141,7 +141,8 @@ def _chance(
     """A chance; for external readers the highest is pooled without a bound, and the average is of
     rounded classes."""
     if key == "average":
-        return signed.average(risk[key], members, risk.get("highest", 1))
+        highest = signed.shown_highest(risk.get("highest", 1), is_required=False)
+        return signed.average(risk[key], members, highest)
     return signed.highest(risk[key], is_required=bound is not None)
 
 

@@ -225,6 +225,8 @@ def _disclosed(table: TableResult, signed: Signed) -> str:
 
 def finding(signed: Signed) -> Iterator[Block]:
     """Verdicts and margins, the attackers considered, and the release's recipient."""
+    if signed.unsealed:
+        yield Points([f"{_seal(signed)}."], "warning")
     for table in signed.result.tables:
         yield from signed.under_its_name(table, _finding(table, signed))
 
@@ -301,7 +303,8 @@ def _attack_chance(table: TableResult, signed: Signed) -> Iterator[str]:
     elif risk:
         bound = bound_of("prosecutor", "highest", table)
         highest = signed.highest(risk["highest"], is_required=bound is not None)
-        average = signed.average(risk["average"], members_of(table), risk["highest"])
+        most = signed.shown_highest(risk["highest"], is_required=bound is not None)
+        average = signed.average(risk["average"], members_of(table), most)
         at_most = "at most" if highest == percent(risk["highest"]) else "in the worst case"
         yield (
             "An attacker who knows that a person is in it, and knows the quasi-identifiers"
@@ -309,7 +312,7 @@ def _attack_chance(table: TableResult, signed: Signed) -> Iterator[str]:
             f"of {average} on average."
         )
     if by_all:
-        yield f"Whoever knows the quasi-identifiers of all records of a person {by_all}."
+        yield f"Whoever knows all classes of a person {by_all}."
 
 
 def _required(table: TableResult, signed: Signed) -> Grid:

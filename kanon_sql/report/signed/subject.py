@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
@@ -200,19 +201,27 @@ class Signed:
     def highest(self, chance: float, *, is_required: bool) -> str:
         """A highest risk; for external readers pooled if its class is small, and no check requires
         the size."""
-        if is_required or not chance or not self.is_small(round(1 / chance)):
+        if self._shows_highest(chance, is_required):
             return percent(chance)
         return f"more than {percent(1 / self.min_cell)}"
 
+    def shown_highest(self, chance: float, *, is_required: bool) -> float:
+        """A highest risk as far as this audience is shown it; else 1."""
+        return chance if self._shows_highest(chance, is_required) else 1
+
+    def _shows_highest(self, chance: float, is_required: bool) -> bool:
+        return is_required or not chance or not self.is_small(round(1 / chance))
+
     def average(self, chance: float, total: int, highest: float = 1) -> str:
-        """An average risk, classes divided by members; for external readers of rounded classes, and
-        never above the highest."""
+        """An average risk, classes divided by members; for external readers a bound, of classes
+        rounded up, that is never above the highest."""
         if not self.is_rounded:
             return percent(chance)
-        return f"about {self._share_of(chance, total, self.fewest_classes, highest)}"
+        classes = math.ceil(chance * total / self.fewest_classes) * self.fewest_classes
+        return f"at most {percent(min(classes / total, highest))}"
 
-    def _share_of(self, fraction: float, total: int, least: int, most: float = 1) -> str:
-        return percent(min(self._rounded(fraction * total, least) / total, most))
+    def _share_of(self, fraction: float, total: int, least: int) -> str:
+        return percent(min(self._rounded(fraction * total, least) / total, 1))
 
 
 def members_of(table: TableResult) -> int:

@@ -240,7 +240,7 @@ def _prosecutor(table: TableResult) -> Iterator[str]:
     )
     known, by_all = "these columns", found_by_all_records(table)
     if by_all:
-        known, by_all = "these columns of one record", f"; whoever knows all their records {by_all}"
+        known, by_all = "these columns of one record", f"; whoever knows all their classes {by_all}"
     yield (
         f"Someone who knows that a person is in this table, and knows {known}, finds the "
         f"person {chance} {percent(risk['average'])} on average (prosecutor risk){by_all}. "
@@ -249,7 +249,7 @@ def _prosecutor(table: TableResult) -> Iterator[str]:
 
 
 def found_by_all_records(table: TableResult, formats: Formats = EXACT) -> str:
-    """Whom somebody finds who knows all records of a person, as in `finds 226 of 1,859 people with
+    """Whom somebody finds who knows all classes of a person, as in `finds 226 of 1,859 people with
     certainty`; empty where each person is in one class."""
     if not table.classes_overlap:
         return ""
@@ -294,7 +294,7 @@ def _journalist(table: TableResult) -> Iterator[str]:
         linked, by_all = "Linking through the reference finds a person", ""
         if table.classes_overlap:
             linked = "Linking one record of a person through the reference finds them"
-            by_all = "; what all their records give there is not measured"
+            by_all = "; what all their classes give there is not measured"
         yield (
             f"{linked} with a chance of {percent(risk['highest'])} at most, and of "
             f"{percent(risk['average'])} on average (journalist risk){by_all}. "
@@ -395,12 +395,12 @@ def disclosures(table: TableResult, formats: Formats = EXACT, *, sizes: bool = T
         if sizes
     )
     found = found_by_all_records(table, formats) if tells_more_by_all_records(table) else ""
-    by_all = f"whoever knows all records of a person {found}" if found else ""
+    by_all = f"whoever knows all classes of a person {found}" if found else ""
     return "; ".join(filter(None, [given_away, by_all]))
 
 
 def tells_more_by_all_records(table: TableResult) -> bool:
-    """Whether all records of a person say more than one of them."""
+    """Whether all classes of a person say more than one of them."""
     k, uniques = table.profile
     of_one, alone = table.summary.k or 0, table.summary.uniques or 0
     return table.classes_overlap and (k is None or k < of_one or (uniques or 0) > alone)

@@ -588,7 +588,7 @@ max(
 {% if kanon_sql.is_float(column) -%}
 not (abs({{ number }}) < 9e15 and {{ number }} = floor({{ number }}))
 {%- elif kanon_sql.is_text(column) -%}
-{% set text = kanon_sql.text_of_label(column) | trim -%}
+{% set text = "trim(" ~ kanon_sql.text_of_label(column) | trim ~ ")" -%}
 ({{ text }} like '%.%' or lower({{ text }}) like '%e%') and (length({{ text }}) > 16 or {{ number }} <> floor({{ number }}))
 or {{ text }} like '%.___' and {{ text }} not like '0.%' and length({{ text }}) <= 7
 {%- else -%}

@@ -87,16 +87,16 @@ select
                 )
                 and (
                     (
-                        cast("n" as Nullable(String)) like '%.%'
-                        or lowerUTF8(cast("n" as Nullable(String))) like '%e%'
+                        trim(cast("n" as Nullable(String))) like '%.%'
+                        or lowerUTF8(trim(cast("n" as Nullable(String)))) like '%e%'
                     )
                     and (
-                        lengthUTF8(cast("n" as Nullable(String))) > 16
+                        lengthUTF8(trim(cast("n" as Nullable(String)))) > 16
                         or kanon_number <> floor(kanon_number)
                     )
-                    or cast("n" as Nullable(String)) like '%.___'
-                    and cast("n" as Nullable(String)) not like '0.%'
-                    and lengthUTF8(cast("n" as Nullable(String))) <= 7
+                    or trim(cast("n" as Nullable(String))) like '%.___'
+                    and trim(cast("n" as Nullable(String))) not like '0.%'
+                    and lengthUTF8(trim(cast("n" as Nullable(String)))) <= 7
                 )
                 then 1
                 else 0

@@ -81,9 +81,9 @@ end) as kanon_like_total_1,
     sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero,
     sum(case
         when kanon_number is not null
-            and (("n" like '%.%' or lower("n") like '%e%')
-                and (length("n") > 16 or kanon_number <> floor(kanon_number))
-        or "n" like '%.___' and "n" not like '0.%' and length("n") <= 7) then 1
+            and ((trim("n") like '%.%' or lower(trim("n")) like '%e%')
+                and (length(trim("n")) > 16 or kanon_number <> floor(kanon_number))
+        or trim("n") like '%.___' and trim("n") not like '0.%' and length(trim("n")) <= 7) then 1
         else 0
     end) as kanon_not_whole
 from (

@@ -72,11 +72,11 @@ select
         case
             when not kanon_number is null
             and (
-                (cast("n" as text) like '%.%' or lower(cast("n" as text)) like '%e%')
-                and (length(cast("n" as text)) > 16 or kanon_number <> floor(kanon_number))
-                or cast("n" as text) like '%.___'
-                and cast("n" as text) not like '0.%'
-                and length(cast("n" as text)) <= 7
+                (trim(cast("n" as text)) like '%.%' or lower(trim(cast("n" as text))) like '%e%')
+                and (length(trim(cast("n" as text))) > 16 or kanon_number <> floor(kanon_number))
+                or trim(cast("n" as text)) like '%.___'
+                and trim(cast("n" as text)) not like '0.%'
+                and length(trim(cast("n" as text))) <= 7
             )
             then 1
             else 0

@@ -72,11 +72,14 @@ select
         case
             when not kanon_number is null
             and (
-                (cast(`n` as string) like '%.%' or lower(cast(`n` as string)) like '%e%')
-                and (length(cast(`n` as string)) > 16 or kanon_number <> floor(kanon_number))
-                or cast(`n` as string) like '%.___'
-                and cast(`n` as string) not like '0.%'
-                and length(cast(`n` as string)) <= 7
+                (
+                    trim(cast(`n` as string)) like '%.%'
+                    or lower(trim(cast(`n` as string))) like '%e%'
+                )
+                and (length(trim(cast(`n` as string))) > 16 or kanon_number <> floor(kanon_number))
+                or trim(cast(`n` as string)) like '%.___'
+                and trim(cast(`n` as string)) not like '0.%'
+                and length(trim(cast(`n` as string))) <= 7
             )
             then 1
             else 0

@@ -114,32 +114,41 @@ select
             when not kanon_number is null
             and (
                 (
-                    case
-                        when typeof("n") = 'real' then printf('%!.17g', "n")
-                        else cast("n" as text)
-                    end glob '*.*'
-                    or lower(
+                    trim(
                         case when typeof("n") = 'real' then printf('%!.17g', "n") else cast("n" as text) end
+                    ) glob '*.*'
+                    or lower(
+                        trim(
+                            case
+                                when typeof("n") = 'real' then printf('%!.17g', "n")
+                                else cast("n" as text)
+                            end
+                        )
                     ) glob '*e*'
                 )
                 and (
                     length(
-                        case when typeof("n") = 'real' then printf('%!.17g', "n") else cast("n" as text) end
+                        trim(
+                            case
+                                when typeof("n") = 'real' then printf('%!.17g', "n")
+                                else cast("n" as text)
+                            end
+                        )
                     ) > 16
                     or kanon_number <> floor(kanon_number)
                 )
-                or case
-                    when typeof("n") = 'real' then printf('%!.17g', "n")
-                    else cast("n" as text)
-                end glob '*.???'
+                or trim(
+                    case when typeof("n") = 'real' then printf('%!.17g', "n") else cast("n" as text) end
+                ) glob '*.???'
                 and not (
-                    case
-                        when typeof("n") = 'real' then printf('%!.17g', "n")
-                        else cast("n" as text)
-                    end glob '0.*'
+                    trim(
+                        case when typeof("n") = 'real' then printf('%!.17g', "n") else cast("n" as text) end
+                    ) glob '0.*'
                 )
                 and length(
-                    case when typeof("n") = 'real' then printf('%!.17g', "n") else cast("n" as text) end
+                    trim(
+                        case when typeof("n") = 'real' then printf('%!.17g', "n") else cast("n" as text) end
+                    )
                 ) <= 7
             )
             then 1
