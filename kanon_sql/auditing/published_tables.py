@@ -141,8 +141,8 @@ def validation_summary(
         table = open_cells(spec, index, hub, show_values=show_values)
         question = table.question
         for precondition in preconditions(question.resolved):
-            precondition.step.check()
-            fault = precondition.fault(hub.query(precondition.step.sql)[0])
+            precondition.statement.check()
+            fault = precondition.refuse(hub.query(precondition.statement.sql))
             if fault is not None:
                 raise InputError(fault)
         steps = list(cell_statements(table))

@@ -13,7 +13,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
-from kanon_sql.auditing.answers import Answers, Sizes, everyone, smallest, total
 from kanon_sql.auditing.estimates import (
     average_risk,
     journalist,
@@ -23,12 +22,14 @@ from kanon_sql.auditing.estimates import (
     row_of_people,
     share_at_risk,
 )
-from kanon_sql.auditing.result import profile
-from kanon_sql.engines.session import Session
+from kanon_sql.auditing.events import judged, records_with_events
+from kanon_sql.auditing.summary import profile
 from kanon_sql.errors import InputError, plural
-from kanon_sql.plan.audit_plan import Plan
+from kanon_sql.plan.answers import Answers, Sizes, everyone, smallest, total
+from kanon_sql.plan.audit_plan import Plan, ReferenceStep
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.question import BoundCheck
+from kanon_sql.plan.sensitive_plan import DistanceStep, SensitiveStep
 from kanon_sql.question.models.base import Model, Number, ReferenceModel, SensitiveModel
 from kanon_sql.question.models.composition import (
     ComposedKAnonymity,
@@ -56,18 +57,12 @@ from kanon_sql.sql.quoting import SLACK, exactly
 from kanon_sql.sql.tables import Row
 
 
-def rows_with_earlier(plan: Plan, session: Session) -> Iterator[tuple[str, Row]]:
-    """The rows of all steps on earlier releases, by the step's name.
-
-    Raises `InputError` if nobody is in both: a check on nobody must not hold.
-    """
-    for earlier in plan.earlier:
-        crowds = {
-            name: value for step in earlier.statements for name, value in session.row(step).items()
-        }
-        if not crowds["kanon_in_both"]:
+def refuse_strangers(plan: Plan, answers: Answers) -> None:
+    """Raise `InputError` if nobody is in both releases: a check on nobody must not hold."""
+    for earlier in plan.of(EarlierStep):
+        crowds = earlier.row(answers)
+        if crowds and not crowds["kanon_in_both"]:
             raise InputError(_no_common_people_message(plan, earlier, crowds))
-        yield earlier.name, crowds
 
 
 def _no_common_people_message(plan: Plan, step: EarlierStep, crowds: Row) -> str:
@@ -84,25 +79,14 @@ def _no_common_people_message(plan: Plan, step: EarlierStep, crowds: Row) -> str
     )
 
 
-def has_same_people(plan: Plan, answers: Answers, people: int) -> bool:
-    """Whether the steps on earlier releases counted the same people as all other steps."""
-    for earlier in plan.earlier:
-        if earlier.name not in answers.earlier:
-            continue
-        crowds = answers.earlier[earlier.name]
-        if int(crowds["kanon_in_both"]) + int(crowds["kanon_joiners"]) != people:
-            return False
-    return True
-
-
 def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answers) -> CheckResult:
     """The verdict of a check on this release and an earlier one together.
 
     Violations are counted in people, so there are no records. A check that does not gate, or has no
     answer, has neither a verdict nor violations.
     """
-    step = next(step for step in plan.earlier if step.earlier == model.earlier)
-    row = answers.earlier[step.name]
+    step = next(step for step in plan.of(EarlierStep) if step.earlier == model.earlier)
+    row = step.row(answers)
     details: dict[str, Any] = {"in_both": int(row["kanon_in_both"])}
     match model:
         case ComposedKAnonymity():
@@ -226,18 +210,17 @@ class CheckFinding(NamedTuple):
     violating: Violations = Violations()
 
 
-def verdicts(
-    plan: Plan, answers: Answers, of_events: Sequence[CheckResult] = ()
-) -> Iterator[CheckResult]:
-    """The verdict of each check, in the order of the spec; those `of_events` are known."""
-    known = iter(of_events)
+def verdicts(plan: Plan, answers: Answers) -> Iterator[CheckResult]:
+    """The verdict of each check, in the order of the spec."""
+    has_records = answers.sizes or records_with_events(answers)
     for check in plan.question.checks:
-        if not answers.sizes:
+        if not has_records:
             yield CheckResult(check.model.name(), check.model.parameters, None, None)
             continue
         match check.model:
             case EventModel():
-                yield next(known)
+                assert plan.events is not None
+                yield judged(plan.events.of(check), answers)
             case ComposedModel():
                 yield composed(check, check.model, plan, answers)
             case Homogeneity():
@@ -313,15 +296,14 @@ def _sensitive_finding(
 def _rows_of(check: BoundCheck, plan: Plan, answers: Answers) -> tuple[Sizes, str, Row | None]:
     """The rows that answer a check on a sensitive attribute, its label in their columns, and the
     row counted in people, if any."""
-    for distance in plan.distances:
+    for distance in plan.of(DistanceStep):
         if distance.labelled.check is check:
-            row = answers.distances[distance.step.name]
-            return [row], distance.labelled.label, answers.people_of.get(distance.step.name)
-    for read in plan.sensitive:
+            name = distance.name
+            return answers.rows(name), distance.labelled.label, answers.people_of(name)
+    for read in plan.of(SensitiveStep):
         for other, label in read.checks:
             if other is check:
-                name = read.step.name
-                return answers.sensitive[name], label, answers.people_of.get(name)
+                return answers.rows(read.name), label, answers.people_of(read.name)
     raise AssertionError(f"no step answers {check.model.name()}")
 
 
@@ -387,9 +369,12 @@ def _reference_finding(
     check: BoundCheck, model: ReferenceModel, plan: Plan, answers: Answers
 ) -> CheckFinding:
     step, label = next(
-        (step, label) for step in plan.references for other, label in step.checks if other is check
+        (step, label)
+        for step in plan.of(ReferenceStep)
+        for other, label in step.checks
+        if other is check
     )
-    row = answers.matches[step.step.name]
+    [row] = answers.rows(step.name)
     of_people = row_of_people(step, answers)
     unmatched, exceeding = (
         int(row[f"kanon_{fault}_classes"]) for fault in ("unmatched", "exceeding")

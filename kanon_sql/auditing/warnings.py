@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 
-from kanon_sql.auditing.answers import Answers, everyone, smallest, total, uniques
-from kanon_sql.auditing.result import profile
+from kanon_sql.auditing.summary import profile
 from kanon_sql.errors import plural
-from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
+from kanon_sql.plan.answers import Answers, everyone, smallest, total, uniques
+from kanon_sql.plan.audit_plan import (
+    SURVEY,
+    SURVEY_CLASSES,
+    InsensitiveStep,
+    Plan,
+    ReferenceStep,
+    UnassignedStep,
+)
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.join_columns import can_be_equal
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.plan.sensitive_plan import SpellingLook
+from kanon_sql.plan.sensitive_plan import (
+    AttributeStep,
+    DiverseBySpellingStep,
+    NamedValuesStep,
+    SensitiveStep,
+    ValuesStep,
+)
 from kanon_sql.question.hierarchy import DATES, Years
 from kanon_sql.question.hierarchy_table import summary as summary_of_faults
 from kanon_sql.question.other_tables import REFERENCE
@@ -48,24 +61,24 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     yield from _unassigned_warnings(plan, answers)
     yield from _insensitive_warnings(plan, answers)
     yield from _profile_warnings(answers)
-    for look in plan.looks:
-        yield from _constant_warning(look, answers)
-        yield from _sham_diversity(look, plan, answers)
+    for attribute in plan.question.sensitive if not plan.question.wildcard else ():
+        yield from _constant_warning(attribute.name, plan, answers)
+        yield from _sham_diversity(attribute.name, plan, answers)
     yield from _unmatched_values(plan, answers)
-    yield from _survey_warnings(answers)
+    yield from _survey_warnings(answers.rows(SURVEY))
     if plan.question.wildcard and plan.question.sensitive:
         yield (
             "nulls: wildcard: the sensitive attributes are not measured, because compatible "
             "records form no classes."
         )
-    for step in plan.references:
-        yield from _match_warnings(step, answers.matches[step.step.name], plan.question.wildcard)
-    for release in plan.earlier:
+    for step in plan.of(ReferenceStep):
+        yield from _match_warnings(step, answers.rows(step.name)[0], plan.question.wildcard)
+    for release in plan.of(EarlierStep):
         yield from _earlier_warnings(release, plan, answers)
-    if len(plan.earlier) > 1:
+    if len(plan.question.earlier) > 1:
         yield (
-            f"Each of the {len(plan.earlier)} earlier releases is measured with this one by "
-            "itself. What all of them disclose together is not measured, and may be more."
+            f"Each of the {len(plan.question.earlier)} earlier releases is measured with this one "
+            "by itself. What all of them disclose together is not measured, and may be more."
         )
 
 
@@ -127,16 +140,18 @@ def left_out(question: ResolvedQuestion) -> Iterator[str]:
 
 def _unassigned_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     """Warnings about unassigned columns with about as many different values as records (people)."""
-    if plan.unassigned is None or answers.unassigned is None:
+    step = next(plan.of(UnassignedStep), None)
+    distinct_of = None if step is None else answers.row(step.name)
+    if step is None or distinct_of is None:
         return
     members = everyone(answers.counted)
     least = members * plan.question.table.nearly_all
     names = [
         f'"{name}"'
-        for number, name in enumerate(plan.unassigned.columns, start=1)
+        for number, name in enumerate(step.columns, start=1)
         if members > 1
         and (
-            (distinct := int(answers.unassigned[f"kanon_distinct_{number}"])) >= members
+            (distinct := int(distinct_of[f"kanon_distinct_{number}"])) >= members
             or (members >= _FEW and distinct > least)
         )
     ]
@@ -165,10 +180,13 @@ def _unassigned_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
 def _insensitive_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     """A warning about each insensitive column, without a reason, in which many are alone."""
     members = everyone(answers.counted)
-    for row in answers.insensitive:
+    of_columns = (
+        (step, row) for step in plan.of(InsensitiveStep) for row in answers.rows(step.name)
+    )
+    for step, row in of_columns:
         alone = int(row["kanon_alone"])
-        if plan.insensitive and alone > _MOST_ALONE * members:
-            name = plan.insensitive.columns[int(row["kanon_column"]) - 1]
+        if alone > _MOST_ALONE * members:
+            name = step.columns[int(row["kanon_column"]) - 1]
             whom = plural(alone, "person" if plan.question.entity else "record")
             yield (
                 f'"{name}" is declared insensitive, and {whom} ({100 * alone / members:.1f} %) '
@@ -197,9 +215,15 @@ def _profile_warnings(answers: Answers) -> Iterator[str]:
         )
 
 
-def _constant_warning(look: SpellingLook, answers: Answers) -> Iterator[str]:
+def row_on(kind: type[AttributeStep], name: str, plan: Plan, answers: Answers) -> Row | None:
+    """The row of the step of a kind on a sensitive attribute; None if it was not run."""
+    steps = (step for step in plan.of(kind) if step.column.name == name)
+    return next((answers.row(step.name) for step in steps), None)
+
+
+def _constant_warning(name: str, plan: Plan, answers: Answers) -> Iterator[str]:
     """A warning about a constant sensitive attribute, which classes cannot reveal more of."""
-    name, row = look.column.name, answers.looks.get(look.at_all.name)
+    row = row_on(ValuesStep, name, plan, answers)
     if row is None or row["kanon_values"] > 1:
         return
     if row["kanon_values"] == 0:
@@ -213,10 +237,9 @@ def _constant_warning(look: SpellingLook, answers: Answers) -> Iterator[str]:
         )
 
 
-def _sham_diversity(look: SpellingLook, plan: Plan, answers: Answers) -> Iterator[str]:
-    name = look.column.name
-    read = next(step for step in plan.sensitive if step.column.name == name)
-    sizes = answers.sensitive[read.step.name]
+def _sham_diversity(name: str, plan: Plan, answers: Answers) -> Iterator[str]:
+    read = next(step for step in plan.of(SensitiveStep) if step.column.name == name)
+    sizes = answers.rows(read.name)
     by_null = 0 if plan.question.unknown else total(sizes, "kanon_diverse_by_null_classes")
     if by_null:
         yield (
@@ -224,7 +247,7 @@ def _sham_diversity(look: SpellingLook, plan: Plan, answers: Answers) -> Iterato
             f"who ignores the missing ones knows the {name}. To count missing values as no value: "
             "--sensitive-nulls unknown."
         )
-    row = answers.looks.get(look.by_spelling.name) if look.by_spelling else None
+    row = row_on(DiverseBySpellingStep, name, plan, answers)
     by_spelling = int(row["kanon_diverse_by_spelling_classes"] or 0) if row else 0
     if by_spelling:
         yield (
@@ -238,7 +261,10 @@ def _verb(count: int) -> str:
 
 
 def _unmatched_values(plan: Plan, answers: Answers) -> Iterator[str]:
-    for step, row in zip(plan.named_values, answers.named_values, strict=True):
+    of_values = (
+        (step, row) for step in plan.of(NamedValuesStep) for row in answers.rows(step.name)
+    )
+    for step, row in of_values:
         lacking = step.named - int(row["kanon_occurring"] or 0)
         if lacking:
             values = (
@@ -251,8 +277,8 @@ def _unmatched_values(plan: Plan, answers: Answers) -> Iterator[str]:
             )
 
 
-def _survey_warnings(answers: Answers) -> Iterator[str]:
-    if answers.survey is not None and len(answers.survey) > SURVEY_CLASSES:
+def _survey_warnings(survey: Sequence[Row]) -> Iterator[str]:
+    if len(survey) > SURVEY_CLASSES:
         yield (
             f"The individual risk is not computed: more than {SURVEY_CLASSES:,} classes differ in "
             "their size or the sum of their weights. Round the weights."
@@ -279,7 +305,7 @@ def _match_warnings(step: ReferenceStep, row: Row, wildcard: bool) -> Iterator[s
 
 
 def _earlier_warnings(step: EarlierStep, plan: Plan, answers: Answers) -> Iterator[str]:
-    earlier, row = plan.question.earlier[step.earlier], answers.earlier[step.name]
+    earlier, row = plan.question.earlier[step.earlier], step.row(answers)
     k, name = int(row["kanon_least"]), earlier.called
     for group, where in (("joiners", "this release"), ("leavers", name)):
         alone = row[f"kanon_{group}_k"]

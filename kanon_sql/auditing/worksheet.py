@@ -11,8 +11,8 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from kanon_sql.auditing.answers import refuse_unmet
 from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
+from kanon_sql.auditing.running import refuse_unmet
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import NoDataError, SpecError, option

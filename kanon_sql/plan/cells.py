@@ -576,7 +576,7 @@ class RecordCells(CellStatements):
 
     def opening(self) -> Iterator[Statement]:
         """The preconditions on the records, then the facts on their figures."""
-        yield from (precondition.step for precondition in cell_preconditions(self.question))
+        yield from (precondition.statement for precondition in cell_preconditions(self.question))
         yield from filter(None, [self.facts()])
 
     def facts(self) -> Statement | None:

@@ -302,7 +302,7 @@ def _sql(name: str, example: Example) -> Statement:
     roles = resolve(spec, Table("patients", '"patients"', columns), other_tables)
     plan = plan_audit(bind(roles))
     wanted = _step(model, example)
-    return next(step for step in plan.steps if step.name == wanted)
+    return next(statement for statement in plan.statements if statement.name == wanted)
 
 
 def _step(model: type[Model], example: Example) -> str:
