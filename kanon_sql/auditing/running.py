@@ -16,10 +16,10 @@ from kanon_sql.plan.answers import (
 from kanon_sql.plan.audit_plan import Plan, ReferenceStep
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.sensitive_plan import DistanceStep, SensitiveStep
-from kanon_sql.plan.steps import Precondition, Step
+from kanon_sql.plan.steps import PlannedStep, Precondition
 
 
-def run(steps: Iterable[Step], session: Session, answers: Answers) -> None:
+def run(steps: Iterable[PlannedStep], session: Session, answers: Answers) -> None:
     """Run each step whose condition holds, unless one of its name was run, and add its rows to the
     answers. Raises `InputError` for rows that a step refuses."""
     for step in steps:

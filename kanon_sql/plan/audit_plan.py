@@ -40,8 +40,8 @@ from kanon_sql.plan.sensitive_plan import (
     spelling_steps,
 )
 from kanon_sql.plan.steps import (
+    PlannedStep,
     ShownStep,
-    Step,
     counted,
     in_several_classes,
     name_list,
@@ -71,17 +71,17 @@ _COUNTED = ("text", "number", "time", "boolean")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReferenceStep(Step):
+class ReferenceStep(PlannedStep):
     """The step that joins the release with one reference, and the checks it answers."""
 
     reference: str
     checks: tuple[LabelledCheck, ...]
-    people: Step | None = None
+    people: PlannedStep | None = None
     """The same counts per person, for people with records in several classes."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnsStep(Step):
+class ColumnsStep(PlannedStep):
     """A step that counts something of each of several columns."""
 
     columns: tuple[str, ...]
@@ -95,7 +95,7 @@ class InsensitiveStep(ColumnsStep):
     """Counts who is alone in each insensitive column that the spec gives no reason for."""
 
 
-AnyStep = TypeVar("AnyStep", bound=Step)
+AnyStep = TypeVar("AnyStep", bound=PlannedStep)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Plan:
     """Every step of one table's audit, in execution order."""
 
     question: ResolvedQuestion
-    steps: tuple[Step, ...]
+    steps: tuple[PlannedStep, ...]
     events: EventPlan | None = None
     """The steps on events, by what they are for; None unless event columns are named."""
 
@@ -133,8 +133,8 @@ def plan_audit(question: ResolvedQuestion) -> Plan:
 
 
 def _with_values_otherwise(
-    steps: Iterable[Step], question: ResolvedQuestion, events: EventPlan | None
-) -> Iterator[Step]:
+    steps: Iterable[PlannedStep], question: ResolvedQuestion, events: EventPlan | None
+) -> Iterator[PlannedStep]:
     """The steps, each with the statement that groups by values instead of their hash."""
 
     @cache
@@ -155,7 +155,7 @@ def _with_values_otherwise(
 
 def _steps(
     question: ResolvedQuestion, keyed: ResolvedQuestion, events: EventPlan | None
-) -> Iterator[Step]:
+) -> Iterator[PlannedStep]:
     """Every step in execution order; those on classes group by the keys of `keyed`."""
     yield from preconditions(question)
     if question.quasi_identifiers:
@@ -165,13 +165,13 @@ def _steps(
     yield from events.shown if events else ()
 
 
-def _steps_on_classes(question: ResolvedQuestion, keyed: ResolvedQuestion) -> Iterator[Step]:
+def _steps_on_classes(question: ResolvedQuestion, keyed: ResolvedQuestion) -> Iterator[PlannedStep]:
     reads_sensitive = question.sensitive and not question.wildcard
     sensitive = tuple(sensitive_steps(keyed)) if reads_sensitive else ()
     distances = tuple(distance_steps(question))
     yield from _proof_of_keys(keyed)
     if not reads_sensitive:
-        yield Step(statement=_classes(keyed), refuse=partial(without_entity, question))
+        yield PlannedStep(statement=_classes(keyed), refuse=partial(without_entity, question))
     yield from sensitive
     yield from distances
     for column in keyed.sensitive if reads_sensitive else ():
@@ -179,13 +179,13 @@ def _steps_on_classes(question: ResolvedQuestion, keyed: ResolvedQuestion) -> It
     yield from named_values_steps(question)
     if question.entity:
         number_of_people = _number_of_people(question, question.entity)
-        yield Step(statement=number_of_people, when=with_records)
-        yield Step(statement=_profiles(question), when=in_several_classes)
-        yield Step(statement=smallest_classes(keyed), when=in_several_classes)
+        yield PlannedStep(statement=number_of_people, when=with_records)
+        yield PlannedStep(statement=_profiles(question), when=in_several_classes)
+        yield PlannedStep(statement=smallest_classes(keyed), when=in_several_classes)
     of_people = (*(read.people for read in sensitive), *(read.people for read in distances))
     yield from (people for people in of_people if people)
     if question.weight:
-        yield Step(statement=_survey(question), when=with_records)
+        yield PlannedStep(statement=_survey(question), when=with_records)
     yield from _generalised_cells(question)
     for reference in _references(question):
         yield reference
@@ -286,7 +286,7 @@ def smallest_classes(question: ResolvedQuestion) -> Statement:
     )
 
 
-def _generalised_cells(question: ResolvedQuestion) -> Iterator[Step]:
+def _generalised_cells(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     """The step that looks for a generalised cell; none if matching by equality never suffices, or
     if every check matches so."""
     texts = [column for column in question.quasi_identifiers if family(column.type) in ("", "text")]
@@ -307,7 +307,7 @@ def _generalised_cells(question: ResolvedQuestion) -> Iterator[Step]:
         render("generalised_cells", relation=records(question, texts), columns=texts),
         only="before a reference is matched; without such a cell, texts are compared by equality",
     )
-    yield Step(statement=looking)
+    yield PlannedStep(statement=looking)
 
 
 def _may_be_generalised(answers: Answers) -> bool:
@@ -332,7 +332,7 @@ def _references(question: ResolvedQuestion) -> Iterator[ReferenceStep]:
         classes, *of_people = statements()
         of_presence = any(check.model.of_reference for check in requested)
         steps = [
-            Step(
+            PlannedStep(
                 statement=people,
                 when=partial(fails, classes.name) if of_presence else in_several_classes,
                 suits=_may_be_generalised,
@@ -431,7 +431,7 @@ def _with_reference(
     return [classes] if people is None else [classes, people]
 
 
-def _unassigned(question: ResolvedQuestion) -> Iterator[Step]:
+def _unassigned(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     columns = list(_countable(question.roles.unassigned, question))
     if not columns or not question.table.approximates:
         return
@@ -447,7 +447,7 @@ def _unassigned(question: ResolvedQuestion) -> Iterator[Step]:
     )
 
 
-def _insensitive(question: ResolvedQuestion) -> Iterator[Step]:
+def _insensitive(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     unexplained = [
         column
         for column, reviewed in zip(
@@ -485,7 +485,7 @@ def _countable(columns: Iterable[Column], question: ResolvedQuestion) -> Iterato
             yield bound_column(column)
 
 
-def _shown(question: ResolvedQuestion) -> Iterator[Step]:
+def _shown(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     """The step that lists small classes by their values: personal data, run on demand only."""
     if question.wildcard:
         return
@@ -549,7 +549,7 @@ def with_short_keys(question: ResolvedQuestion) -> ResolvedQuestion:
 _KEYS = "keys"
 
 
-def _proof_of_keys(question: ResolvedQuestion) -> Iterator[Step]:
+def _proof_of_keys(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     """The step that proves that grouping by hash is exact; none if nothing is hashed."""
     hashed = [column for column in (*question.keys, *question.sensitive) if column.hashed]
     if not hashed:
@@ -563,7 +563,7 @@ def _proof_of_keys(question: ResolvedQuestion) -> Iterator[Step]:
         only="before the steps that group by hash(); if two counts differ, they group by the "
         "values instead",
     )
-    yield Step(statement=proof)
+    yield PlannedStep(statement=proof)
 
 
 def _keys_tell_apart(answers: Answers) -> bool:

@@ -18,7 +18,7 @@ from kanon_sql.plan.check_sql import LabelledCheck, labelled
 from kanon_sql.plan.join_columns import column_pair, entity_pair
 from kanon_sql.plan.question import BoundColumn, OtherTable, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import class_conditions
-from kanon_sql.plan.steps import Step, name_list, other_records, records, step, with_records
+from kanon_sql.plan.steps import PlannedStep, name_list, other_records, records, step, with_records
 from kanon_sql.question.models.composition import (
     ComposedKAnonymity,
     ComposedLDiversity,
@@ -42,7 +42,7 @@ class Candidates(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EarlierStep(Step):
+class EarlierStep(PlannedStep):
     """The first step on a release and one earlier release: it counts crowds and candidate values,
     unless further ones do."""
 
@@ -50,7 +50,7 @@ class EarlierStep(Step):
     checks: tuple[LabelledCheck, ...]
     """The checks on crowds."""
     candidates: tuple[Candidates, ...]
-    further: tuple[Step, ...]
+    further: tuple[PlannedStep, ...]
 
     def row(self, answers: Answers) -> Row:
         """The row of each of the steps, merged into one; empty without records."""
@@ -86,7 +86,7 @@ def steps_with_earlier(question: ResolvedQuestion) -> Iterator[EarlierStep]:
             earlier=name,
             checks=crowds,
             candidates=candidates,
-            further=tuple(Step(statement=other, when=with_records) for other in others),
+            further=tuple(PlannedStep(statement=other, when=with_records) for other in others),
         )
 
 

@@ -17,7 +17,7 @@ from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.preconditions import without_entity
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import audited
-from kanon_sql.plan.steps import ShownStep, Step, name_list, records, step
+from kanon_sql.plan.steps import PlannedStep, ShownStep, name_list, records, step
 from kanon_sql.question.models.events import (
     MOST_COMBINATIONS,
     MOST_EXPANDED,
@@ -39,12 +39,12 @@ class EventCheck:
     """A check on events with the steps that may answer it."""
 
     check: BoundCheck
-    exact: tuple[Step, ...] = ()
+    exact: tuple[PlannedStep, ...] = ()
     """For k^m-anonymity one for each m up to the requested one; empty if events must be drawn."""
-    drawn: Step | None = None
+    drawn: PlannedStep | None = None
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[PlannedStep, ...]:
         return (*self.exact, *([self.drawn] if self.drawn else []))
 
 
@@ -52,12 +52,12 @@ class EventCheck:
 class EventPlan:
     """The steps on the events of a table, in execution order."""
 
-    first: tuple[Step, ...]
+    first: tuple[PlannedStep, ...]
     """Count the events, and the people with several combinations of the quasi-identifiers."""
-    to_count: tuple[Step, ...]
+    to_count: tuple[PlannedStep, ...]
     """Counts the combinations to expand; empty if no check may expand any."""
     checks: tuple[EventCheck, ...]
-    shown: tuple[Step, ...]
+    shown: tuple[PlannedStep, ...]
     """Lists of values, of one event and of two; only one of them is run, on request."""
 
     def of(self, check: BoundCheck) -> EventCheck:
@@ -65,7 +65,7 @@ class EventPlan:
         return next(planned for planned in self.checks if planned.check is check)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[PlannedStep, ...]:
         """Every step but those that list values."""
         of_checks = (step for check in self.checks for step in check.steps)
         return (*self.first, *self.to_count, *of_checks)
@@ -115,16 +115,18 @@ def plan_events(
     may_expand = any(_may_expand(check) for check in checks)
     return EventPlan(
         first=tuple(_first(question)),
-        to_count=(Step(statement=_to_count(question), when=with_events),) if may_expand else (),
+        to_count=(PlannedStep(statement=_to_count(question), when=with_events),)
+        if may_expand
+        else (),
         checks=checks,
         shown=tuple(_shown(question)),
     )
 
 
-def _first(question: ResolvedQuestion) -> Iterator[Step]:
-    yield Step(statement=_counts(question), refuse=partial(without_entity, question))
+def _first(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+    yield PlannedStep(statement=_counts(question), refuse=partial(without_entity, question))
     if question.quasi_identifiers:
-        yield Step(
+        yield PlannedStep(
             statement=_quasi_identifiers(question),
             when=with_events,
             refuse=lambda rows: _several(question, rows[0]),
@@ -222,23 +224,23 @@ class _Statements:
                 return EventCheck(check, tuple(self._exact_step(model)), self._drawn_step(model))
         raise AssertionError(f"{check.model.name()} is no model of events")
 
-    def _km_step(self, model: KmAnonymity, m: int) -> Step:
-        return Step(
+    def _km_step(self, model: KmAnonymity, m: int) -> PlannedStep:
+        return PlannedStep(
             statement=self._km_anonymity(model, m),
             when=lambda answers: with_events(answers) and most_counted(model, answers) == m,
         )
 
-    def _exact_step(self, model: KnownEvents) -> Iterator[Step]:
+    def _exact_step(self, model: KnownEvents) -> Iterator[PlannedStep]:
         if model.m <= MOST_EXPANDED:
-            yield Step(
+            yield PlannedStep(
                 statement=self._exact(model),
                 when=lambda answers: with_events(answers) and is_exact(model, answers),
             )
 
-    def _drawn_step(self, model: KnownEvents) -> Step | None:
+    def _drawn_step(self, model: KnownEvents) -> PlannedStep | None:
         if model.m == 1:
             return None
-        return Step(
+        return PlannedStep(
             statement=self._drawn(model),
             when=lambda answers: with_events(answers) and not is_exact(model, answers),
         )
@@ -320,7 +322,7 @@ class _Statements:
         raise AssertionError("one of the names is free")
 
 
-def _shown(question: ResolvedQuestion) -> Iterator[Step]:
+def _shown(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     """The steps that list the combinations of fewest people, of one event and of two: personal
     data, run on demand only."""
     for m in (1, 2):

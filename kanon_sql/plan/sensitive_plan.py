@@ -22,7 +22,15 @@ from kanon_sql.plan.check_sql import (
 )
 from kanon_sql.plan.preconditions import without_entity
 from kanon_sql.plan.question import AtLevel, BoundCheck, BoundColumn, ResolvedQuestion
-from kanon_sql.plan.steps import Step, counted, name_list, records, step, with_entity, with_records
+from kanon_sql.plan.steps import (
+    PlannedStep,
+    counted,
+    name_list,
+    records,
+    step,
+    with_entity,
+    with_records,
+)
 from kanon_sql.question.models.base import SensitiveModel
 from kanon_sql.question.models.diversity import Homogeneity, TCloseness
 from kanon_sql.question.models.sizes import KAnonymity
@@ -84,7 +92,7 @@ def audited(question: ResolvedQuestion) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttributeStep(Step):
+class AttributeStep(PlannedStep):
     """A step on one sensitive attribute."""
 
     column: BoundColumn
@@ -97,7 +105,7 @@ class SensitiveStep(AttributeStep):
     checks: tuple[LabelledCheck, ...]
     with_others: bool = False
     """Whether its classes also group by the other sensitive attributes."""
-    people: Step | None = None
+    people: PlannedStep | None = None
     """Counts people in violating classes, for people in several of them."""
 
 
@@ -114,16 +122,16 @@ class DiverseBySpellingStep(AttributeStep):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistanceStep(Step):
+class DistanceStep(PlannedStep):
     """The step of one t-closeness check with an ordered or hierarchical distance."""
 
     labelled: LabelledCheck
-    people: Step | None = None
+    people: PlannedStep | None = None
     """Counts people in violating classes; None without an entity."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamedValuesStep(Step):
+class NamedValuesStep(PlannedStep):
     """The step counting how many values named by a check occur in the table."""
 
     check: BoundCheck
@@ -224,7 +232,7 @@ def _classes_of(
         refuse=partial(without_entity, question),
         people=None
         if people is None
-        else Step(statement=people, when=partial(_fails_for_people, name)),
+        else PlannedStep(statement=people, when=partial(_fails_for_people, name)),
     )
 
 
@@ -301,7 +309,9 @@ def distance_steps(question: ResolvedQuestion) -> Iterator[DistanceStep]:
             statement=classes,
             when=with_records,
             labelled=labelled_check,
-            people=None if people is None else Step(statement=people, when=partial(fails, name)),
+            people=None
+            if people is None
+            else PlannedStep(statement=people, when=partial(fails, name)),
         )
 
 
@@ -325,7 +335,7 @@ def order_of_values(check: BoundCheck) -> list[list[object]] | None:
     return [[value_as_text(value), number] for number, value in enumerate(order, start=1)]
 
 
-def spelling_steps(question: ResolvedQuestion, sensitive: BoundColumn) -> Iterator[Step]:
+def spelling_steps(question: ResolvedQuestion, sensitive: BoundColumn) -> Iterator[PlannedStep]:
     """The steps that detect a constant attribute, or values that differ only in spelling."""
     columns = list(question.quasi_identifiers)
     classes = (

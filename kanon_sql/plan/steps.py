@@ -17,7 +17,7 @@ _CTE_NAMES = ("records", "other_records")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class PlannedStep:
     """A statement of an audit, with the condition under which it runs. What the condition is in
     words, the statement says itself (`only`)."""
 
@@ -41,11 +41,11 @@ class Step:
         return self.otherwise()
 
 
-class Precondition(Step):
+class Precondition(PlannedStep):
     """A step whose row decides whether the question can be answered, and answers nothing."""
 
 
-class ShownStep(Step):
+class ShownStep(PlannedStep):
     """A step whose rows are values of the data, and run on request only."""
 
 
