@@ -27,6 +27,7 @@ from schemas import faults
 from warehouses import ENGINES
 
 import kanon_sql
+from kanon_sql.auditing.families.registry import FAMILIES
 from kanon_sql.cli.option_kinds import PIPELINE_FORMATS
 from kanon_sql.engines import SCHEMES, connect
 from kanon_sql.engines.dbapi import DBAPI
@@ -263,6 +264,16 @@ OWN_STATEMENTS = "auditing/test_check_statement.py -k text"
 def written_by(tests: str) -> str:
     """How a text that is generated is written."""
     return f"; written by KANON_SQL_UPDATE_GOLDEN=1 .venv/bin/python -m pytest tests/{tests}"
+
+
+def test_a_model_belongs_to_one_family() -> None:
+    families = {
+        name: [each for each, models in FAMILIES.items() if issubclass(model, models)]
+        for name, model in MODELS.items()
+    }
+
+    assert {name: of for name, of in families.items() if len(of) != 1} == {}
+    assert {each for [each] in families.values()} == {*FAMILIES}
 
 
 @pytest.mark.parametrize("name", MODELS)

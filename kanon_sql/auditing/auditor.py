@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kanon_sql.auditing.estimates import risk
-from kanon_sql.auditing.events import (
-    event_warnings,
-    events_of,
-    people_with_events,
-    records_with_events,
-)
+from kanon_sql.auditing.families.earlier import refuse_strangers
+from kanon_sql.auditing.families.events import events_of, people_with_events, records_with_events
+from kanon_sql.auditing.families.registry import families_asked, family_of
+from kanon_sql.auditing.families.values import row_on
 from kanon_sql.auditing.opening import (
     PlannedTable,
     expected,
@@ -24,13 +22,13 @@ from kanon_sql.auditing.opening import (
     opening,
     planned,
 )
+from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.running import refuse_changed
 from kanon_sql.auditing.running import run as run_steps
 from kanon_sql.auditing.summary import histogram, summary
 from kanon_sql.auditing.table_jobs import audited_by_jobs
-from kanon_sql.auditing.verdicts import refuse_strangers, verdicts, with_policies
-from kanon_sql.auditing.warnings import certain_values, row_on, warnings
+from kanon_sql.auditing.warnings import certain_values, warnings
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session, run_within
@@ -39,11 +37,19 @@ from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.binding import column_levels
 from kanon_sql.plan.preconditions import without_label
-from kanon_sql.plan.question import AtLevel, ResolvedQuestion
+from kanon_sql.plan.question import AtLevel, BoundCheck, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import SpellingsStep
 from kanon_sql.plan.steps import ShownStep, records
 from kanon_sql.question.spec import AuditSpec, in_words_of_spec
-from kanon_sql.results.table import Rows, Status, Summary, TableResult, status_of, today
+from kanon_sql.results.table import (
+    CheckResult,
+    Rows,
+    Status,
+    Summary,
+    TableResult,
+    status_of,
+    today,
+)
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.sql.redaction import without_texts
@@ -177,39 +183,54 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
     run_steps(plan.steps, session, answers)
     refuse_strangers(plan, answers)
     refuse_changed(plan, answers)
-    check_results = list(verdicts(plan, answers))
-    judged, policies = with_policies(plan.question.spec, check_results)
+    has_records = bool(answers.sizes or records_with_events(answers))
+    judged, policies = with_policies(
+        plan.question.spec,
+        [_judged(check, plan, answers, has_records) for check in plan.question.checks],
+    )
     checks = Rows(judged)
-    has_records = answers.sizes or records_with_events(answers)
-    fields: dict[str, Any] = {
-        "warnings": event_warnings(plan.question, checks),
-        "summary": Summary(
-            records=records_with_events(answers), people=people_with_events(answers) or None
+    of_classes = _of_classes(plan, answers) if plan.question.quasi_identifiers else {}
+    figures = of_classes.pop("summary", None) or Summary(
+        records=records_with_events(answers), people=people_with_events(answers) or None
+    )
+    said = (
+        *certain_values(checks, figures),
+        *warnings(plan, answers),
+        *(
+            sentence
+            for family in (families_asked(plan) if has_records else ())
+            for sentence in family.warnings(plan, answers, checks)
         ),
-    }
-    if plan.question.quasi_identifiers:
-        figures = summary(answers)
-        fields = {
-            "warnings": (
-                *certain_values(checks, figures),
-                *warnings(plan, answers),
-                *fields["warnings"],
-            ),
-            "numbers": tuple(_numbers(plan, answers)),
-            "summary": figures,
-            "histogram": Rows(histogram(answers)),
-            "risk": risk(plan, answers),
-        }
+    )
     return _result(
         plan,
         status_of(checks) if has_records else "no_data",
         session,
+        warnings=tuple(dict.fromkeys(said)),
         events=events_of(plan.question, answers),
+        summary=figures,
         checks=checks,
         policies=policies,
         shown=_shown(plan, answers) if show_values else None,
-        **fields | {"warnings": tuple(dict.fromkeys(fields["warnings"]))},
+        **of_classes,
     )
+
+
+def _of_classes(plan: Plan, answers: Answers) -> dict[str, Any]:
+    """The fields of a result that a table with quasi-identifiers has."""
+    return {
+        "numbers": tuple(_numbers(plan, answers)),
+        "summary": summary(answers),
+        "histogram": Rows(histogram(answers)),
+        "risk": risk(plan, answers),
+    }
+
+
+def _judged(check: BoundCheck, plan: Plan, answers: Answers, has_records: bool) -> CheckResult:
+    """The result of a check; without records it has no verdict."""
+    if has_records:
+        return family_of(check.model).judge(check, plan, answers)
+    return CheckResult(check.model.name(), check.model.parameters, None, None)
 
 
 def _shown(plan: Plan, answers: Answers) -> dict[str, list[dict[str, Any]]]:

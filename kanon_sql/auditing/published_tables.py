@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from kanon_sql.auditing.cell_verdicts import judged_cells
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, open_cells, to_open
 from kanon_sql.auditing.opening import expected, naming, opened, opening
+from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.suppressed_cells import FIGURES
-from kanon_sql.auditing.verdicts import with_policies
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session, run_within
 from kanon_sql.errors import Faults, InputError, plural, with_flags

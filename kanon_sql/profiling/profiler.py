@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.auditing.events import (
+from kanon_sql.auditing.families.events import (
     attack,
     draw_warnings,
     events_of,

@@ -1,4 +1,4 @@
-"""The verdicts of checks on events.
+"""The family of checks on events.
 
 A draw proves violations and never that a bound is kept: the attack it makes is a possible one, and
 a better one may exist.
@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from kanon_sql.errors import InputError
 from kanon_sql.plan.answers import Answers
+from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.event_plan import EVENTS, EventCheck, expanded, is_exact, most_counted
-from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.question.models.base import Number
 from kanon_sql.question.models.events import KmAnonymity, KnownEvents
 from kanon_sql.results.table import CheckResult, Events
@@ -190,14 +191,16 @@ def attack(planned: EventCheck, answers: Answers) -> Attack:
     return Attack(model.m, model.k, people, False, crowds, fewer, (below, alone, chance))
 
 
-def judged(planned: EventCheck, answers: Answers) -> CheckResult:
-    """The verdict of a check on events. Raises `InputError` for combinations that are too many."""
-    match planned.check.model:
+def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
+    """The result of a check on events. Raises `InputError` for combinations that are too many."""
+    assert plan.events is not None
+    planned = plan.events.of(check)
+    match check.model:
         case KmAnonymity() as model:
             return _km_anonymity(model, planned, answers)
         case KnownEvents() as model:
             return _known_events(model, planned, attack(planned, answers))
-    raise AssertionError(f"nothing judges {planned.check.model.name()}")
+    raise AssertionError(f"{check.model.name()} is no model of events")
 
 
 # --- known events ---------------------------------------------------------------------------
@@ -299,7 +302,7 @@ def _km_anonymity(model: KmAnonymity, planned: EventCheck, answers: Answers) -> 
     )
 
 
-def event_warnings(question: ResolvedQuestion, checks: Sequence[CheckResult]) -> Iterator[str]:
+def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Iterator[str]:
     """Warnings about undecided checks, and about a draw that other databases may not repeat."""
     is_violated = any(check.holds is False for check in checks)
     of_table = "is not shown to hold" if is_violated else "is measured and nothing is shown to hold"
@@ -314,7 +317,7 @@ def event_warnings(question: ResolvedQuestion, checks: Sequence[CheckResult]) ->
                 f"the table {of_table}."
             )
     if any(check.details.get("drawn") for check in checks):
-        yield from draw_warnings(question)
+        yield from draw_warnings(plan.question)
 
 
 def draw_warnings(question: ResolvedQuestion) -> Iterator[str]:
