@@ -103,6 +103,16 @@ def test_no_modules_go_round_in_circles() -> None:
     assert above == {}
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_a_file_is_one_idea(module: str) -> None:
+    """Its docstring begins with one noun phrase: two ideas are two files."""
+    phrase, *_ = (importlib.import_module(module).__doc__ or "").split("\n\n")
+
+    assert phrase.endswith(".")
+    assert not re.search(r"\band\b|\.\s", phrase)
+    assert not re.match(r"\w+s (an?|the|its|one|each|every)\b", phrase), "a verb"
+
+
 def _folder(module: str) -> Path:
     """The package that holds a module, or that a module is."""
     return Path(importlib.import_module(module).__file__ or "").parent

@@ -1,5 +1,4 @@
-"""Makes a release of a table: searches the levels, builds, audits, and only then writes it in
-place."""
+"""The making of a release: search, build, audit, then delivery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs an audit: executes a plan on an engine and computes the verdicts from its rows."""
+"""The audit of every table of a spec: its plan run on an engine, its rows judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges the cells of a table that is published: made from its records, or as it goes out."""
+"""The verdicts on the cells of a published table: made from records, or as it goes out."""
 
 from __future__ import annotations
 

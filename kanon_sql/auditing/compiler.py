@@ -1,6 +1,4 @@
-"""Compiles an audit to SQL, to read it or to run it elsewhere, without running it; and the lineage
-of what ran.
-"""
+"""The SQL of an audit, to read or to run elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Audits tables that are published: judges their cells, from the records or as they go out."""
+"""The audit of published tables, from their records or as they go out."""
 
 from __future__ import annotations
 

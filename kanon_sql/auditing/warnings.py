@@ -1,4 +1,4 @@
-"""Warnings to accompany the verdicts, a sentence or two each."""
+"""The warnings of every audit, a sentence or two each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples the riskiest records of a release for a manual re-identification test.
+"""A sample of the riskiest records of a release, for a manual re-identification test.
 
 The motivated intruder test of the UK regulator's guidance; exception 3 to k-map. A worksheet holds
 the quasi-identifiers as released, so it is personal data, and only its owner may read it.

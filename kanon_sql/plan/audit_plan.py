@@ -1,4 +1,4 @@
-"""Plans one table's audit: from a resolved question to the SELECTs that answer it.
+"""The plan of one table's audit: the steps that answer a resolved question.
 
 Knows the templates and touches no database. A plan is a short list of steps, each one SELECT over
 the declared tables. Every measure is read off frequency sets: one over the quasi-identifiers, one

@@ -1,4 +1,4 @@
-"""Plans the statements on the cells of a table: its groupings, its rules and their predicates."""
+"""The statements on the cells of a table made from records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans the comparison of a release with earlier releases of the same people, as named SELECTs.
+"""The comparison of a release with earlier releases of the same people, as named SELECTs.
 
 One step per earlier release counts crowds (people of both releases who share their classes in each)
 and the candidate values that each pair of classes leaves of every sensitive attribute. The join of

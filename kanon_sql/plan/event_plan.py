@@ -1,4 +1,4 @@
-"""Plans the checks of an event table: its counts first, then each model's statements.
+"""The steps on an event table: its counts first, then each model's statements.
 
 Whether combinations are counted or events are drawn depends on how many combinations there are, so
 a check has a statement for each form that may run.

@@ -1,4 +1,4 @@
-"""Preconditions of a question: the queries that test them, and the error if one fails.
+"""The preconditions of a question, each a query with the error if it fails.
 
 Each kind is a row: a macro that counts in one row of SQL, the question that it answers, and the
 sentence for counts that won't do. `preconditions` lists those of a question.

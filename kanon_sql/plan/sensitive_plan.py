@@ -1,6 +1,4 @@
-"""Plans the steps that read sensitive attributes: per class, and on the values as such; and the
-predicates by which a class passes a check.
-"""
+"""The steps that read sensitive attributes, with the predicates by which a class passes."""
 
 from __future__ import annotations
 

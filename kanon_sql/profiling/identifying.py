@@ -1,4 +1,4 @@
-"""Finds the columns that identify people: each by itself, every small set, special uniques."""
+"""The columns that identify people: each by itself, every small set, special uniques."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles a table: the effect of an attacker's background knowledge on its classes.
+"""The profile of a table: what an attacker's background knowledge does to its classes.
 
 Three questions for one column at a time: if this column were known too, if this quasi-identifier
 were not known, and how soon a sensitive value is certain once others are ruled out. Each is one

@@ -1,4 +1,4 @@
-"""The manual's pages on models and metrics, as plain text.
+"""The manual's pages on models or metrics, as plain text.
 
 A model's page has its promise, six records for which it fails and six for which it holds, the
 formula, the deciding SQL, its limitations and the paper. A metric's page has its meaning, four

@@ -1,4 +1,4 @@
-"""The family of checks on a release and an earlier one together."""
+"""The family of checks on a release together with an earlier one."""
 
 from __future__ import annotations
 

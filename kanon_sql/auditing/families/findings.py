@@ -1,4 +1,4 @@
-"""The finding of a check, and its comparison with what is required."""
+"""The finding of a check, beside what is required."""
 
 from __future__ import annotations
 
