@@ -1,4 +1,4 @@
-"""Audits the privacy of tables in place, with SQL that anyone can read and run.
+"""The public names of kanon-sql, a privacy auditor of tables in place.
 
     import kanon_sql as kanon
 

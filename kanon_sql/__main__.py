@@ -1,5 +1,4 @@
-"""Entry point of `kanon-sql` and `python -m kanon_sql`. Installs a SIGINT handler before any slow
-import."""
+"""The entry point of `kanon-sql`, with a SIGINT handler that stands before any slow import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""File formats by suffix, and locked temporary folders."""
+"""Files: their formats by suffix, temporary folders with a lock."""
 
 from __future__ import annotations
 

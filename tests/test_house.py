@@ -27,6 +27,7 @@ from schemas import faults
 from warehouses import ENGINES
 
 import kanon_sql
+from kanon_sql.auditing.families.registry import FAMILIES
 from kanon_sql.cli.option_kinds import PIPELINE_FORMATS
 from kanon_sql.engines import SCHEMES, connect
 from kanon_sql.engines.dbapi import DBAPI
@@ -100,6 +101,16 @@ def test_no_modules_go_round_in_circles() -> None:
             del above[module]
 
     assert above == {}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_file_is_one_idea(module: str) -> None:
+    """Its docstring begins with one noun phrase: two ideas are two files."""
+    phrase, *_ = (importlib.import_module(module).__doc__ or "").split("\n\n")
+
+    assert phrase.endswith(".")
+    assert not re.search(r"\band\b|\.\s", phrase)
+    assert not re.match(r"\w+s (an?|the|its|one|each|every)\b", phrase), "a verb"
 
 
 def _folder(module: str) -> Path:
@@ -263,6 +274,16 @@ OWN_STATEMENTS = "auditing/test_check_statement.py -k text"
 def written_by(tests: str) -> str:
     """How a text that is generated is written."""
     return f"; written by KANON_SQL_UPDATE_GOLDEN=1 .venv/bin/python -m pytest tests/{tests}"
+
+
+def test_a_model_belongs_to_one_family() -> None:
+    families = {
+        name: [each for each, models in FAMILIES.items() if issubclass(model, models)]
+        for name, model in MODELS.items()
+    }
+
+    assert {name: of for name, of in families.items() if len(of) != 1} == {}
+    assert {each for [each] in families.values()} == {*FAMILIES}
 
 
 @pytest.mark.parametrize("name", MODELS)

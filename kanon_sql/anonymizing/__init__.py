@@ -1,1 +1,1 @@
-"""Turns an audited table into a release that passes its checks; the source is only ever read."""
+"""Releases of an audited table that pass its checks; the source is only ever read."""

@@ -1,5 +1,4 @@
-"""The two kinds of release: full-domain, one level of each quasi-identifier for all records, and
-local recoding, levels for each class.
+"""The two kinds of release: full-domain recoding with one level a column, local with one a class.
 
 Each searches the levels or recodes the records, builds the release and audits it.
 """

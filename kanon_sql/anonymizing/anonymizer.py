@@ -1,5 +1,4 @@
-"""Makes a release of a table: searches the levels, builds, audits, and only then writes it in
-place."""
+"""The making of a release: search, build, audit, then delivery."""
 
 from __future__ import annotations
 
@@ -43,6 +42,7 @@ from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.binding import column_levels
 from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.steps import ShownStep
 from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.question.spec import AuditSpec, TableSpec, in_words_of_spec
 from kanon_sql.results.release import SEARCHES, Anonymization, Before, Compared, Metrics, Recoded
@@ -190,7 +190,8 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
             )
         else:
             condition = ""
-        audit_steps = [step for step in plan.steps if step not in plan.shown]
+        shown = {step.statement for step in plan.of(ShownStep)}
+        audit_steps = [statement for statement in plan.statements if statement not in shown]
         steps = [*audit_steps, replace(first_set(plan.question), only=condition)]
         expected_table = expected(name_of(plan), plan.question.tables, steps, database)
         return replace(expected_table, search=search)

@@ -1,4 +1,4 @@
-"""Writes a first hierarchy file: the distinct values of a column with their labels by a builder.
+"""A first hierarchy file: the distinct values of a column with their labels by a builder.
 
 The file is for editing by hand. It holds the values of a table, rare ones too, so it is personal
 data, and only its owner may read it.

@@ -1,4 +1,4 @@
-"""Loss of the best release for each of several values of k, from one search of the lattice."""
+"""The loss of the best release for each of several values of k, from one search."""
 
 from __future__ import annotations
 

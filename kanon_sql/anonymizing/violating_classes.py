@@ -1,4 +1,4 @@
-"""Selects the classes a release must not contain: smaller than k, or failing another check."""
+"""The classes that a release must not contain: smaller than k, or failing another check."""
 
 from __future__ import annotations
 

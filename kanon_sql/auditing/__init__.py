@@ -1,1 +1,1 @@
-"""The audit of a spec: opens its tables, plans, queries and judges; it never changes a table."""
+"""The audit of a spec, which never changes a table."""

@@ -1,4 +1,4 @@
-"""Runs an audit: executes a plan on an engine and computes the verdicts from its rows."""
+"""The audit of every table of a spec: its plan run on an engine, its rows judged."""
 
 from __future__ import annotations
 
@@ -8,18 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kanon_sql.auditing.answers import (
-    Answers,
-    has_same_classes,
-    histogram,
-    people_in,
-    people_of_profiles,
-    refuse_unmet,
-    refuse_without_entity,
-    summary,
-)
 from kanon_sql.auditing.estimates import risk
-from kanon_sql.auditing.events import EventAnswers, answer_events, event_warnings
+from kanon_sql.auditing.families.earlier import refuse_strangers
+from kanon_sql.auditing.families.events import events_of, people_with_events, records_with_events
+from kanon_sql.auditing.families.registry import families_asked, family_of
+from kanon_sql.auditing.families.values import row_on
 from kanon_sql.auditing.opening import (
     PlannedTable,
     expected,
@@ -29,25 +22,38 @@ from kanon_sql.auditing.opening import (
     opening,
     planned,
 )
+from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
+from kanon_sql.auditing.running import refuse_changed
+from kanon_sql.auditing.running import run as run_steps
+from kanon_sql.auditing.summary import histogram, summary
 from kanon_sql.auditing.table_jobs import audited_by_jobs
-from kanon_sql.auditing.verdicts import has_same_people, rows_with_earlier, verdicts, with_policies
 from kanon_sql.auditing.warnings import certain_values, warnings
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session, run_within
-from kanon_sql.errors import EngineError, Faults, InputError, SpecError, plural
-from kanon_sql.plan.audit_plan import Plan, for_ungeneralised_release, plan_audit
+from kanon_sql.errors import Faults, InputError, SpecError, plural
+from kanon_sql.plan.answers import Answers
+from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.binding import column_levels
 from kanon_sql.plan.preconditions import without_label
-from kanon_sql.plan.question import AtLevel, ResolvedQuestion
-from kanon_sql.plan.steps import records
+from kanon_sql.plan.question import AtLevel, BoundCheck, ResolvedQuestion
+from kanon_sql.plan.sensitive_plan import SpellingsStep
+from kanon_sql.plan.steps import ShownStep, records
 from kanon_sql.question.spec import AuditSpec, in_words_of_spec
-from kanon_sql.results.table import Rows, Status, Summary, TableResult, status_of, today
+from kanon_sql.results.table import (
+    CheckResult,
+    Rows,
+    Status,
+    Summary,
+    TableResult,
+    status_of,
+    today,
+)
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.sql.redaction import without_texts
-from kanon_sql.sql.tables import Row, family
+from kanon_sql.sql.tables import family
 
 if TYPE_CHECKING:
     from kanon_sql.report.dry_run import ExpectedTable
@@ -116,14 +122,14 @@ def _validation_summary(spec: AuditSpec, index: int, engine: Any, show_values: b
             _refuse_values_without_label(plan, hub)
         except SpecError as error:
             raise spec.with_location(error, index) from None
-        for step in plan.steps:
+        for step in plan.statements:
             step.check()
             hub.check(step.sql)
     gates = sum(check.gates for check in plan.question.checks)
     return (
         f"{name_of(plan)}: {plural(len(plan.question.table.columns), 'column')}, "
         f"{len(plan.question.quasi_identifiers)} of them quasi-identifiers; "
-        f"{plural(gates, 'check')}, {plural(len(plan.steps), 'statement')}."
+        f"{plural(gates, 'check')}, {plural(len(plan.statements), 'statement')}."
     )
 
 
@@ -140,7 +146,7 @@ def dry_run(
         with opened(table, RunOptions(engine)) as hub:
             plan = planned(spec, index, hub, hierarchies="opened").plan
             refuse_to_overwrite(writes, hub.files_read())
-            tables.append(expected(name_of(plan), plan.question.tables, plan.steps, hub))
+            tables.append(expected(name_of(plan), plan.question.tables, plan.statements, hub))
     return tuple(tables)
 
 
@@ -154,8 +160,8 @@ def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
             relation = records(question, [column])
             name = f"labels_{column.name}"
             for precondition in without_label(question, first, question.table, relation, name):
-                precondition.step.check()
-                fault = precondition.fault(hub.query(precondition.step.sql)[0])
+                precondition.statement.check()
+                fault = precondition.refuse(hub.query(precondition.statement.sql))
                 with faults.collected():
                     if fault is not None:
                         raise InputError(fault)
@@ -173,179 +179,73 @@ def _audited(table: PlannedTable, show_values: bool, run: RunOptions) -> TableRe
 
 def answered(plan: Plan, session: Session, show_values: bool = False) -> TableResult:
     """Run a plan and compute the verdicts from its rows. Raises `InputError` or `EngineError`."""
-    refuse_unmet(plan.preconditions, session)
-    events = answer_events(plan.question, plan.events, session) if plan.events else None
-    if events and not plan.question.quasi_identifiers:
-        return _event_table_result(plan, events, session, show_values)
-    keys = session.rows(plan.keys) if plan.keys else []
-    if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
-        plan = plan_audit(plan.question, short_keys=False)
-    generalised_step = plan.generalised_cells
-    if generalised_step and not session.row(generalised_step)["kanon_generalised"]:
-        plan = for_ungeneralised_release(plan)
-    answers = _answers(plan, session)
-    check_results = list(verdicts(plan, answers, events.checks if events else ()))
-    judged, policies = with_policies(plan.question.spec, check_results)
+    answers = Answers(shows_values=show_values)
+    run_steps(plan.steps, session, answers)
+    refuse_strangers(plan, answers)
+    refuse_changed(plan, answers)
+    has_records = bool(answers.sizes or records_with_events(answers))
+    judged, policies = with_policies(
+        plan.question.spec,
+        [_judged(check, plan, answers, has_records) for check in plan.question.checks],
+    )
     checks = Rows(judged)
-    figures = summary(answers)
+    of_classes = _of_classes(plan, answers) if plan.question.quasi_identifiers else {}
+    figures = of_classes.pop("summary", None) or Summary(
+        records=records_with_events(answers), people=people_with_events(answers) or None
+    )
+    said = (
+        *certain_values(checks, figures),
+        *warnings(plan, answers),
+        *(
+            sentence
+            for family in (families_asked(plan) if has_records else ())
+            for sentence in family.warnings(plan, answers, checks)
+        ),
+    )
     return _result(
         plan,
-        status_of(checks) if answers.sizes else "no_data",
+        status_of(checks) if has_records else "no_data",
         session,
-        warnings=tuple(
-            dict.fromkeys(
-                (
-                    *certain_values(checks, figures),
-                    *warnings(plan, answers),
-                    *event_warnings(plan.question, checks),
-                )
-            )
-        ),
-        events=events.events if events else None,
-        numbers=tuple(_numbers(plan, answers.looks)),
+        warnings=tuple(dict.fromkeys(said)),
+        events=events_of(plan.question, answers),
         summary=figures,
-        histogram=Rows(histogram(answers)),
         checks=checks,
         policies=policies,
-        risk=risk(plan, answers),
-        shown=_shown(plan, session, events) if show_values else None,
+        shown=_shown(plan, answers) if show_values else None,
+        **of_classes,
     )
 
 
-def _event_table_result(
-    plan: Plan, events: EventAnswers, session: Session, show_values: bool
-) -> TableResult:
-    """The result of an event table without quasi-identifiers, which has no classes."""
-    return _result(
-        plan,
-        status_of(events.checks) if events.records else "no_data",
-        session,
-        warnings=tuple(event_warnings(plan.question, events.checks)),
-        events=events.events,
-        summary=Summary(records=events.records, people=events.people if events.records else None),
-        checks=Rows(events.checks),
-        shown=_shown(plan, session, events) if show_values else None,
-    )
-
-
-def _shown(
-    plan: Plan, session: Session, events: EventAnswers | None
-) -> dict[str, list[dict[str, Any]]]:
-    """Values of the data, on request."""
-    steps = (*plan.shown, *events.shown) if events else plan.shown
-    return {step.name: [dict(row) for row in session.rows(step)] for step in steps}
-
-
-def _answers(plan: Plan, session: Session) -> Answers:
-    """Run every step, and raise if two of them did not see the same table."""
-    sensitive = {read.step.name: session.rows(read.step) for read in plan.sensitive}
-    sizes = session.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
-    refuse_without_entity(plan.question, sizes)
-    distances = {
-        distance.step.name: session.row(distance.step) for distance in plan.distances if sizes
+def _of_classes(plan: Plan, answers: Answers) -> dict[str, Any]:
+    """The fields of a result that a table with quasi-identifiers has."""
+    return {
+        "numbers": tuple(_numbers(plan, answers)),
+        "summary": summary(answers),
+        "histogram": Rows(histogram(answers)),
+        "risk": risk(plan, answers),
     }
-    step_of_people = plan.number_of_people if sizes else None
-    everyone = int(session.row(step_of_people)["kanon_people"]) if step_of_people else 0
-    profiles = _profiles(plan, sizes, everyone, session) if sizes else ()
-    matches = {step.step.name: session.row(step.step) for step in plan.references if sizes}
-    in_several = plan.people is not None and people_in(sizes) > everyone
-    answers = Answers(
-        sizes=sizes,
-        sensitive=sensitive,
-        distances=distances,
-        looks=dict(_looks(plan, sensitive, session)) if sizes else {},
-        named_values=tuple(session.row(named.step) for named in plan.named_values),
-        profiles=profiles,
-        people=session.rows(plan.people) if plan.people and in_several else None,
-        people_of=dict(
-            _people_of(plan, sensitive, distances, matches, everyone, in_several, session)
-        ),
-        survey=session.rows(plan.survey) if plan.survey and sizes else None,
-        matches=matches,
-        earlier=dict(rows_with_earlier(plan, session)) if sizes else {},
-        unassigned=session.row(plan.unassigned.step) if plan.unassigned and sizes else None,
-        insensitive=session.rows(plan.insensitive.step) if plan.insensitive and sizes else (),
-    )
-    is_one = people_of_profiles(profiles) == everyone and has_same_classes(plan, answers)
-    is_one = is_one and has_same_people(plan, answers, everyone)
-    if not is_one:
-        raise EngineError(
-            f"{plan.question.table.name} changed while it was being audited; run the audit again."
-        )
-    return answers
 
 
-def _profiles(plan: Plan, sizes: Sequence[Row], everyone: int, session: Session) -> Sequence[Row]:
-    """Number of profiles by size: of classes, if everyone is in one; none without an entity."""
-    if plan.profiles is None:
-        return ()
-    if everyone != people_in(sizes):
-        return session.rows(plan.profiles)
-    return [
-        {"kanon_size": row["kanon_size"], "kanon_profiles": row["kanon_classes"]} for row in sizes
-    ]
+def _judged(check: BoundCheck, plan: Plan, answers: Answers, has_records: bool) -> CheckResult:
+    """The result of a check; without records it has no verdict."""
+    if has_records:
+        return family_of(check.model).judge(check, plan, answers)
+    return CheckResult(check.model.name(), check.model.parameters, None, None)
 
 
-def _people_of(
-    plan: Plan,
-    sensitive: Mapping[str, list[Row]],
-    distances: Mapping[str, Row],
-    matches: Mapping[str, Row],
-    everyone: int,
-    in_several: bool,
-    session: Session,
-) -> Iterator[tuple[str, Row]]:
-    """Run the steps counted in people where class counts do not suffice: some people are in more
-    than one class, or the class sizes are unknown."""
-    for read in plan.sensitive:
-        rows = sensitive[read.step.name]
-        if read.people and people_in(rows) > everyone and _any_fails(rows):
-            yield read.step.name, session.row(read.people)
-    for distance in plan.distances:
-        if distance.people and distances and _any_fails([distances[distance.step.name]]):
-            yield distance.step.name, session.row(distance.people)
-    for reference in plan.references:
-        is_of_presence = any(check.model.of_reference for check, _ in reference.checks)
-        is_needed = (
-            _any_fails([matches[reference.step.name]]) if is_of_presence and matches else in_several
-        )
-        if reference.people and is_needed:
-            yield reference.step.name, session.row(reference.people)
+def _shown(plan: Plan, answers: Answers) -> dict[str, list[dict[str, Any]]]:
+    """Values of the data, on request."""
+    return {
+        step.name: [dict(row) for row in answers.rows(step.name)]
+        for step in plan.of(ShownStep)
+        if step.name in answers.by_step
+    }
 
 
-def _any_fails(rows: Sequence[Row]) -> bool:
-    """Whether any class fails a check, or is homogeneous."""
-    return any(
-        row[column]
-        for row in rows
-        for column in row
-        if column == "kanon_homogeneous_classes" or column.endswith("_violated_classes")
-    )
-
-
-def _looks(
-    plan: Plan, sensitive: Mapping[str, list[Row]], session: Session
-) -> Iterator[tuple[str, Row]]:
-    """Run each optional step whose precondition holds."""
-    read = {step.column.name: sensitive[step.step.name] for step in reversed(plan.sensitive)}
-    for look in plan.looks:
-        rows = read[look.column.name]
-        if all(row["kanon_single_value_classes"] == row["kanon_classes"] for row in rows):
-            yield look.at_all.name, session.row(look.at_all)
-        if look.spellings is None or look.by_spelling is None:
-            continue
-        values = session.row(look.spellings)
-        yield look.spellings.name, values
-        if values["kanon_spellings"] != values["kanon_known_values"]:
-            yield look.by_spelling.name, session.row(look.by_spelling)
-
-
-def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
+def _numbers(plan: Plan, answers: Answers) -> Iterator[str]:
     """The sensitive attributes that are numbers or dates, by type or by all their texts."""
-    spelled = {look.column.name: look.spellings for look in plan.looks if look.spellings}
     for column in plan.question.sensitive:
-        step = spelled.get(column.name)
-        values = looks.get(step.name) if step else None
+        values = row_on(SpellingsStep, column.name, plan, answers)
         is_read = values and 0 < values["kanon_known_values"] == values["kanon_numbers"]
         if is_read or family(column.type) in ("number", "time"):
             yield column.name

@@ -1,4 +1,4 @@
-"""Judges the cells of a table that is published: made from its records, or as it goes out."""
+"""The verdicts on the cells of a published table: made from records, or as it goes out."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from kanon_sql.auditing.answers import refuse_unmet
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, with_differences
+from kanon_sql.auditing.running import refuse_unmet
 from kanon_sql.auditing.suppressed_cells import Derived, derived_cells, json_number, undecided
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option, plural
@@ -185,9 +185,8 @@ def derivability_checks(checks: Sequence[CellCheck]) -> dict[int, CellCheck]:
 def suffixed(preconditions: Iterable[Precondition], suffix: str) -> Iterator[Precondition]:
     """Preconditions of a second table, their statements' names with a suffix."""
     for precondition in preconditions:
-        yield precondition._replace(
-            step=replace(precondition.step, name=f"{precondition.step.name}{suffix}")
-        )
+        named = replace(precondition.statement, name=f"{precondition.name}{suffix}")
+        yield replace(precondition, statement=named)
 
 
 def some_values(count: int, all_of: int, column: str) -> str:

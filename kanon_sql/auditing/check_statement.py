@@ -1,4 +1,4 @@
-"""Plans a check's own statement: one figure, 0 where the check holds, for other test runners.
+"""A check's own statement: one figure, 0 where the check holds, for other test runners.
 
 An audit reads several checks off one statement; this is the `<model>_failures` macro of one check,
 as in its dbt test, summed up.

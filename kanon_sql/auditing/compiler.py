@@ -1,6 +1,4 @@
-"""Compiles an audit to SQL, to read it or to run it elsewhere, without running it; and the lineage
-of what ran.
-"""
+"""The SQL of an audit, to read or to run elsewhere."""
 
 from __future__ import annotations
 
@@ -216,14 +214,14 @@ def _compiled(spec: AuditSpec, index: int, engine: Any, form: _Written) -> Compi
                 )
             own = planned(spec, index, hub, hierarchies="opened").plan
             refuse_to_overwrite(form.writes, hub.files_read())
-            return _as_executed(name_of(own), own.steps, hub, form.quote)
+            return _as_executed(name_of(own), own.statements, hub, form.quote)
         try:
             table, others = _tables(table_spec, hub, engine, form.called, dialect)
             refuse_to_overwrite(form.writes, hub.files_read() if hub else ())
             plan = _plan_of(table_spec, table, others, dialect)
         except (SpecError, InputError) as error:
             raise spec.with_location(error, index) from None
-    steps = [*_texts(plan.question, dialect), *plan.steps]
+    steps = [*_texts(plan.question, dialect), *plan.statements]
     for step, table in product(steps, plan.question.tables):
         refuse_hidden_table(table, sets_of(step.sql))
     return _for_elsewhere(name_of(plan), steps, plan.question, dialect, form.quote)

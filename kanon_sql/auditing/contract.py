@@ -1,4 +1,4 @@
-"""Compiles an audit to the rules of a data contract, which other test runners execute.
+"""An audit as the rules of a data contract, which other test runners execute.
 
 Each check becomes a `sql` rule, its own statement, and a `custom` rule, from which kanon-sql reads
 the check again. Of the data only the columns are read.

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from kanon_sql.auditing.answers import Answers, Counted, everyone, smallest, total
 from kanon_sql.errors import InputError, SpecError
-from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
+from kanon_sql.plan.answers import Answers, Counted, everyone, smallest, total
+from kanon_sql.plan.audit_plan import SURVEY, SURVEY_CLASSES, Plan, ReferenceStep
 from kanon_sql.plan.bound_checks import require_scipy
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.question.models.base import AT_RISK, Number
@@ -39,9 +39,10 @@ def risk(plan: Plan, answers: Answers) -> Risk:
     name = next(iter(plan.question.references), None)
     first = next(
         (
-            (answers.matches[step.step.name], row_of_people(step, answers))
-            for step in plan.references
-            if step.reference == name and "kanon_unions" in answers.matches[step.step.name]
+            (row, row_of_people(step, answers))
+            for step in plan.of(ReferenceStep)
+            for row in answers.rows(step.name)
+            if step.reference == name and "kanon_unions" in row
         ),
         None,
     )
@@ -54,7 +55,7 @@ def risk(plan: Plan, answers: Answers) -> Risk:
         if linked and of_people
         else None,
         "marketer": {"average": marketer(of_people)} if of_people else None,
-        **({"individual": _individual(answers.survey)} if answers.survey is not None else {}),
+        **({"individual": _individual(answers.rows(SURVEY))} if plan.question.weight else {}),
     }
     return Risk(figures)
 
@@ -62,7 +63,9 @@ def risk(plan: Plan, answers: Answers) -> Risk:
 def row_of_people(step: ReferenceStep, answers: Answers) -> Row:
     """A reference step's figures counted in people, each once: the row of the classes, if nobody is
     in more than one."""
-    return answers.people_of.get(step.step.name, answers.matches[step.step.name])
+    row = answers.people_of(step.name) or answers.row(step.name)
+    assert row is not None
+    return row
 
 
 def _prosecutor(plan: Plan, answers: Answers) -> dict[str, Any]:

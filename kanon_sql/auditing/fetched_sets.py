@@ -1,4 +1,4 @@
-"""Fetches frequency sets from a database into the embedded engine, up to a limit, announced."""
+"""Frequency sets fetched from a database into the embedded engine, up to a limit."""
 
 from __future__ import annotations
 

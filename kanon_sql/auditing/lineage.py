@@ -1,4 +1,4 @@
-"""Names the datasets of a question as OpenLineage does, and renders its checks' own statements."""
+"""The datasets of a question by their names in OpenLineage, with the checks' own statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens a published table and its second tables, and resolves their columns."""
+"""An opened published table with its second tables, their columns resolved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens the engine and tables of a question, resolves its columns, and reads the facts it needs."""
+"""The opening of a question: its engine, its tables, its columns, the facts it needs."""
 
 from __future__ import annotations
 

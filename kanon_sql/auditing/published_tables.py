@@ -1,4 +1,4 @@
-"""Audits tables that are published: judges their cells, from the records or as they go out."""
+"""The audit of published tables, from their records or as they go out."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from kanon_sql.auditing.cell_verdicts import judged_cells
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, open_cells, to_open
 from kanon_sql.auditing.opening import expected, naming, opened, opening
+from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.suppressed_cells import FIGURES
-from kanon_sql.auditing.verdicts import with_policies
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session, run_within
 from kanon_sql.errors import Faults, InputError, plural, with_flags
@@ -141,8 +141,8 @@ def validation_summary(
         table = open_cells(spec, index, hub, show_values=show_values)
         question = table.question
         for precondition in preconditions(question.resolved):
-            precondition.step.check()
-            fault = precondition.fault(hub.query(precondition.step.sql)[0])
+            precondition.statement.check()
+            fault = precondition.refuse(hub.query(precondition.statement.sql))
             if fault is not None:
                 raise InputError(fault)
         steps = list(cell_statements(table))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kanon_sql.auditing.answers import Answers
 from kanon_sql.question.arguments import suggests_parameters
 from kanon_sql.report.display import Displayed
 from kanon_sql.results.diff import Diff
@@ -15,13 +14,6 @@ from kanon_sql.results.table import AuditFindings
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block
-
-
-def profile(answers: Answers) -> dict[str, int]:
-    """The smallest number of people with the same set of classes, and the people whose set nobody
-    else has; empty without an entity."""
-    sizes = {int(row["kanon_size"]): int(row["kanon_profiles"]) for row in answers.profiles}
-    return {"profile_k": min(sizes), "profile_uniques": sizes.get(1, 0)} if sizes else {}
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""Audits several tables at a time, each in a database session of its own."""
+"""Several tables audited at a time, each in a database session of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples the riskiest records of a release for a manual re-identification test.
+"""A sample of the riskiest records of a release, for a manual re-identification test.
 
 The motivated intruder test of the UK regulator's guidance; exception 3 to k-map. A worksheet holds
 the quasi-identifiers as released, so it is personal data, and only its owner may read it.
@@ -11,8 +11,8 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from kanon_sql.auditing.answers import refuse_unmet
 from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
+from kanon_sql.auditing.running import refuse_unmet
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import NoDataError, SpecError, option

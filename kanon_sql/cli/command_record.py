@@ -1,4 +1,4 @@
-"""Records the command line in a result, without credentials and sensitive values."""
+"""The command line as a result records it: without credentials, without sensitive values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that query tables: audits, profiles, releases and the server for assistants."""
+"""The commands that query tables."""
 
 from __future__ import annotations
 

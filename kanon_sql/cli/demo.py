@@ -1,5 +1,4 @@
-"""Generates the demo data: a hospital release, a voter list containing its patients, a table that
-was made of it for publication, and a spec.
+"""The demo: a hospital release, the voter list that contains its patients, tables made of it.
 
 A seeded generator makes every run identical. The columns are those of Sweeney's linkage attack: a
 release without names, and a public list with names that shares three columns with it (Sweeney 2002,

@@ -1,4 +1,4 @@
-"""The entry point: parses, calls, prints and exits; heavy imports are deferred until use.
+"""The entry point of the command line; heavy imports are deferred until use.
 
 Results go to stdout, everything else to stderr. Exit codes: 0 no requirement fails, 1 a check is
 violated, 2 a bad question or input, 3 the engine failed, 4 no data, 130 interrupted.

@@ -1,4 +1,4 @@
-"""The MCP server: audits for an assistant that sees rounded counts and never a value.
+"""The MCP server: audits for an assistant that sees rounded counts, never a value.
 
 The assistant may ask as often and as cleverly as it can, and may keep all answers. Arguments are a
 closed set, figures are rounded (`mcp_figures`), nested sets of quasi-identifiers that differ by a

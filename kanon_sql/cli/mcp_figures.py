@@ -1,5 +1,4 @@
-"""The figures that an assistant is shown: counts rounded down, small ones and complements pooled,
-ratios no finer than counts.
+"""The figures that an assistant is shown: rounded, pooled, no ratio finer than its counts.
 
 An answer is built from typed fields of a result, never by removing fields from its JSON, so a field
 that is added to results stays hidden until it is added here.

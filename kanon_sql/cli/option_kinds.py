@@ -1,4 +1,4 @@
-"""Option types, the decorators that declare options, and options built from the fields of a model.
+"""The kinds of options, with the decorators that declare them.
 
 A field is read in the model's source, as `spec/models/described` reads its sentence: importing the
 model takes three times as long as help does.

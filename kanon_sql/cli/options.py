@@ -1,4 +1,4 @@
-"""The options of the question, of execution and of output, and those that each command has."""
+"""The options of each command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renders results and writes them to the terminal or a file."""
+"""The output of a result: to the terminal or a file."""
 
 from __future__ import annotations
 

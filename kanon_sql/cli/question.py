@@ -1,4 +1,4 @@
-"""Builds the question from command line options.
+"""The question that command line options ask.
 
 Question options can't be combined with a spec file, except thresholds, which replace the spec's.
 """

@@ -1,4 +1,4 @@
-"""Signal handling: clean shutdown, and the resulting exit code."""
+"""Signal handling: clean shutdown with the right exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spinner: shows the running statement's question and progress."""
+"""The spinner: the running statement's question, with its progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing to stdout and stderr, whatever their encoding and whether or not anyone reads them."""
+"""The standard streams, whatever their encoding, whether or not anyone reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The database engines. `connect` returns the one for a URL or an open connection.
+"""The database engines, of which `connect` returns the one for a URL or an open connection.
 
 To add one:
 

@@ -1,4 +1,4 @@
-"""The engine protocol: runs one SELECT at a time and never writes.
+"""The engine protocol: one SELECT at a time, never a write.
 
 An engine is one file with one class that has these members. It knows a database and nothing of
 privacy. Templates are written in DuckDB's SQL; engines of other dialects send the result of

@@ -1,4 +1,4 @@
-"""Translates database errors into this package's, without messages that may hold data.
+"""The errors of databases as this package's own, without messages that may hold data.
 
 DB-API drivers are mapped by SQLSTATE.
 """

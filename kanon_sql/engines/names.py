@@ -1,4 +1,4 @@
-"""Resolves the name of a table, with its catalogue or without, and the URL of a database."""
+"""The name of a table, with its catalogue or without, beside the URL of its database."""
 
 from __future__ import annotations
 

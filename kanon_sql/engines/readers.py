@@ -1,4 +1,4 @@
-"""Renders calls of DuckDB's file readers, and validates column names of any input."""
+"""The calls of DuckDB's file readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of a run: connection, limits, jobs and progress."""
+"""The options of a run: its connection, its limits, its jobs, its progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The servers queried through DB-API drivers: how each connects, is set up and cancelled.
+"""The servers queried through DB-API drivers.
 
 The tests execute MariaDB and DuckDB, and Postgres and SQLite, which have files of their own; the
 others follow the documentation of database and driver. SQLAlchemy opens their URLs. It and a driver

@@ -1,1 +1,1 @@
-"""Plans a resolved question as named SELECTs, without touching a database."""
+"""The plan of a resolved question: named SELECTs, written without touching a database."""

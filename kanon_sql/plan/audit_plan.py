@@ -1,4 +1,4 @@
-"""Plans one table's audit: from a resolved question to the SELECTs that answer it.
+"""The plan of one table's audit: the steps that answer a resolved question.
 
 Knows the templates and touches no database. A plan is a short list of steps, each one SELECT over
 the declared tables. Every measure is read off frequency sets: one over the quasi-identifiers, one
@@ -8,10 +8,12 @@ prints.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import cache, partial
+from typing import Any, TypeVar
 
+from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.bound_columns import bound_column
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
@@ -19,28 +21,35 @@ from kanon_sql.plan.check_sql import (
     presence_violations,
     reference_measures,
 )
-from kanon_sql.plan.earlier_plan import EarlierStep, steps_with_earlier
+from kanon_sql.plan.earlier_plan import steps_with_earlier
 from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.join_columns import sides
-from kanon_sql.plan.preconditions import preconditions
+from kanon_sql.plan.preconditions import preconditions, without_entity
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import (
-    DistanceStep,
-    NamedValuesStep,
-    SensitiveStep,
-    SpellingLook,
     audited,
     class_conditions,
     distance_steps,
+    fails,
     name_at_levels,
     named_values_steps,
     people_conditions,
     required_size,
     sensitive_steps,
     size_conditions,
-    spelling_look,
+    spelling_steps,
 )
-from kanon_sql.plan.steps import Precondition, counted, name_list, records, step, with_entity
+from kanon_sql.plan.steps import (
+    PlannedStep,
+    ShownStep,
+    counted,
+    in_several_classes,
+    name_list,
+    records,
+    step,
+    with_entity,
+    with_records,
+)
 from kanon_sql.question.models.base import AT_RISK, ReferenceModel
 from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.question.spec import SHOWN
@@ -48,6 +57,8 @@ from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, family
 
+SURVEY = "survey_classes"
+"""The step on survey weights."""
 SURVEY_CLASSES = 1_000_000
 """Maximum number of rows of the survey step: distinct pairs of class size and weight sum.
 
@@ -59,21 +70,32 @@ _COUNTED = ("text", "number", "time", "boolean")
 """Type families whose values every database can count."""
 
 
-class ReferenceStep(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class ReferenceStep(PlannedStep):
     """The step that joins the release with one reference, and the checks it answers."""
 
     reference: str
-    step: Statement
     checks: tuple[LabelledCheck, ...]
-    people: Statement | None = None
+    people: PlannedStep | None = None
     """The same counts per person, for people with records in several classes."""
 
 
-class ColumnsStep(NamedTuple):
-    """A step that counts something of each of several columns, and these columns."""
+@dataclass(frozen=True, kw_only=True)
+class ColumnsStep(PlannedStep):
+    """A step that counts something of each of several columns."""
 
-    step: Statement
     columns: tuple[str, ...]
+
+
+class UnassignedStep(ColumnsStep):
+    """Counts the distinct values of the unassigned columns, approximately."""
+
+
+class InsensitiveStep(ColumnsStep):
+    """Counts who is alone in each insensitive column that the spec gives no reason for."""
+
+
+AnyStep = TypeVar("AnyStep", bound=PlannedStep)
 
 
 @dataclass(frozen=True)
@@ -81,102 +103,97 @@ class Plan:
     """Every step of one table's audit, in execution order."""
 
     question: ResolvedQuestion
-    preconditions: tuple[Precondition, ...]
+    steps: tuple[PlannedStep, ...]
     events: EventPlan | None = None
-    """The steps on events; None unless event columns are named."""
-    keys: Statement | None = None
-    """Proves that grouping by hash is exact; None if nothing is hashed."""
-    classes: Statement | None = None
-    sensitive: tuple[SensitiveStep, ...] = ()
-    distances: tuple[DistanceStep, ...] = ()
-    looks: tuple[SpellingLook, ...] = ()
-    named_values: tuple[NamedValuesStep, ...] = ()
-    number_of_people: Statement | None = None
-    """None without an entity, as are the next two."""
-    profiles: Statement | None = None
-    people: Statement | None = None
-    """Counts people by the smallest of their classes."""
-    survey: Statement | None = None
-    generalised_cells: Statement | None = None
-    """Looks for a cell that stands for several values; None if no reference is matched by text, or
-    the generalisation is known."""
-    references: tuple[ReferenceStep, ...] = ()
-    earlier: tuple[EarlierStep, ...] = ()
-    unassigned: ColumnsStep | None = None
-    """Counts the distinct values of the unassigned columns approximately; None without such
-    columns, or if the database has no approximate count."""
-    insensitive: ColumnsStep | None = None
-    """Counts who is alone in each insensitive column that the spec gives no reason for."""
-    shown: tuple[Statement, ...] = ()
+    """The steps on events, by what they are for; None unless event columns are named."""
+
+    def of(self, kind: type[AnyStep]) -> Iterator[AnyStep]:
+        """The steps of a kind."""
+        return (step for step in self.steps if isinstance(step, kind))
 
     @property
-    def steps(self) -> tuple[Statement, ...]:
-        """Every step in execution order, without the absent ones."""
-        optional = (
-            *(precondition.step for precondition in self.preconditions),
-            self.keys,
-            self.classes,
-            *(sensitive.step for sensitive in self.sensitive),
-            *(distance.step for distance in self.distances),
-            *(
-                step
-                for look in self.looks
-                for step in (look.at_all, look.spellings, look.by_spelling)
-            ),
-            *(named.step for named in self.named_values),
-            self.number_of_people,
-            self.profiles,
-            self.people,
-            *(sensitive.people for sensitive in self.sensitive),
-            *(distance.people for distance in self.distances),
-            self.survey,
-            self.generalised_cells,
-            *(step for reference in self.references for step in (reference.step, reference.people)),
-            *(step for earlier in self.earlier for step in earlier.statements),
-            self.unassigned and self.unassigned.step,
-            self.insensitive and self.insensitive.step,
-            *(self.events.steps if self.events else ()),
-            *self.shown,
-            *(self.events.shown if self.events else ()),
-        )
-        return tuple(step for step in optional if step is not None)
+    def statements(self) -> tuple[Statement, ...]:
+        """The statement of every step, once; those that may take their place are left out."""
+        return tuple(dict.fromkeys(step.statement for step in self.steps))
 
 
-def plan_audit(question: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
+def plan_audit(question: ResolvedQuestion) -> Plan:
     """The audit plan of a resolved question.
 
-    With `short_keys`, text columns are grouped by their hash where that pays, for a million records
-    or more; the plan's `keys` step checks that the hash is exact on this table. Raises `SpecError`
-    where two columns can never be equal.
+    Text columns are grouped by their hash where that pays, for a million records or more. A step
+    checks that the hash is exact on this table; otherwise they are grouped by their values. Raises
+    `SpecError` where two columns can never be equal.
     """
     events = plan_events(question) if question.events else None
-    tested = tuple(preconditions(question))
-    if events and not question.quasi_identifiers:
-        return Plan(question, tested, events)
-    keyed = with_short_keys(question) if short_keys else question
+    keyed = with_short_keys(question)
+    steps = _steps(question, keyed, events)
+    if keyed is not question:
+        steps = _with_values_otherwise(steps, question, events)
+    return Plan(question, tuple(steps), events)
+
+
+def _with_values_otherwise(
+    steps: Iterable[PlannedStep], question: ResolvedQuestion, events: EventPlan | None
+) -> Iterator[PlannedStep]:
+    """The steps, each with the statement that groups by values instead of their hash."""
+
+    @cache
+    def by_values() -> dict[str, Statement]:
+        steps = _steps(question, question, events)
+        return {planned.name: planned.statement for planned in steps}
+
+    def statement_of(name: str) -> Statement:
+        return by_values()[name]
+
+    for planned in steps:
+        if planned.otherwise is not None or planned.name == _KEYS:
+            yield planned
+        else:
+            otherwise = partial(statement_of, planned.name)
+            yield replace(planned, suits=_keys_tell_apart, otherwise=otherwise)
+
+
+def _steps(
+    question: ResolvedQuestion, keyed: ResolvedQuestion, events: EventPlan | None
+) -> Iterator[PlannedStep]:
+    """Every step in execution order; those on classes group by the keys of `keyed`."""
+    yield from preconditions(question)
+    if question.quasi_identifiers:
+        yield from _steps_on_classes(question, keyed)
+    yield from events.steps if events else ()
+    yield from _shown(question) if question.quasi_identifiers else ()
+    yield from events.shown if events else ()
+
+
+def _steps_on_classes(question: ResolvedQuestion, keyed: ResolvedQuestion) -> Iterator[PlannedStep]:
     reads_sensitive = question.sensitive and not question.wildcard
-    looked = keyed.sensitive if reads_sensitive else ()
-    return Plan(
-        question,
-        tested,
-        events,
-        keys=proof_of_keys(keyed),
-        classes=None if reads_sensitive else _classes(keyed),
-        sensitive=tuple(sensitive_steps(keyed)) if reads_sensitive else (),
-        distances=tuple(distance_steps(question)),
-        looks=tuple(spelling_look(question, column) for column in looked),
-        named_values=tuple(named_values_steps(question)),
-        number_of_people=_number_of_people(question, question.entity) if question.entity else None,
-        profiles=_profiles(question) if question.entity else None,
-        people=smallest_classes(keyed) if question.entity else None,
-        survey=_survey(question) if question.weight else None,
-        generalised_cells=_generalised_cells(question),
-        references=tuple(_references(question)),
-        earlier=tuple(steps_with_earlier(question)),
-        unassigned=_unassigned(question),
-        insensitive=_insensitive(question),
-        shown=tuple(_shown(question)),
-    )
+    sensitive = tuple(sensitive_steps(keyed)) if reads_sensitive else ()
+    distances = tuple(distance_steps(question))
+    yield from _proof_of_keys(keyed)
+    if not reads_sensitive:
+        yield PlannedStep(statement=_classes(keyed), refuse=partial(without_entity, question))
+    yield from sensitive
+    yield from distances
+    for column in keyed.sensitive if reads_sensitive else ():
+        yield from spelling_steps(question, column)
+    yield from named_values_steps(question)
+    if question.entity:
+        number_of_people = _number_of_people(question, question.entity)
+        yield PlannedStep(statement=number_of_people, when=with_records)
+        yield PlannedStep(statement=_profiles(question), when=in_several_classes)
+        yield PlannedStep(statement=smallest_classes(keyed), when=in_several_classes)
+    of_people = (*(read.people for read in sensitive), *(read.people for read in distances))
+    yield from (people for people in of_people if people)
+    if question.weight:
+        yield PlannedStep(statement=_survey(question), when=with_records)
+    yield from _generalised_cells(question)
+    for reference in _references(question):
+        yield reference
+        yield from [reference.people] if reference.people else ()
+    for earlier in steps_with_earlier(question):
+        yield from (earlier, *earlier.further)
+    yield from _unassigned(question)
+    yield from _insensitive(question)
 
 
 def _classes(question: ResolvedQuestion) -> Statement:
@@ -210,7 +227,7 @@ def _survey(question: ResolvedQuestion) -> Statement:
     assert question.weight is not None
     return step(
         question,
-        "survey_classes",
+        SURVEY,
         f"How many classes of {question.table.name} have each size and each sum of "
         f"{question.weight.name}? More than {SURVEY_CLASSES:,} rows are not answered.",
         render(
@@ -269,13 +286,8 @@ def smallest_classes(question: ResolvedQuestion) -> Statement:
     )
 
 
-def for_ungeneralised_release(plan: Plan) -> Plan:
-    """The plan for a release without generalised cells, where containment is equality of texts."""
-    return replace(plan, references=tuple(_references(plan.question, ungeneralised=True)))
-
-
-def _generalised_cells(question: ResolvedQuestion) -> Statement | None:
-    """The step that looks for a generalised cell; None if matching by equality never suffices, or
+def _generalised_cells(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+    """The step that looks for a generalised cell; none if matching by equality never suffices, or
     if every check matches so."""
     texts = [column for column in question.quasi_identifiers if family(column.type) in ("", "text")]
     is_matched = any(
@@ -286,8 +298,8 @@ def _generalised_cells(question: ResolvedQuestion) -> Statement | None:
     )
     are_generalised = any(column.generalised for column in texts) or question.recoded
     if not texts or not is_matched or are_generalised or question.wildcard:
-        return None
-    return step(
+        return
+    looking = step(
         question,
         "generalised_cells",
         f"How many records of {question.table.name} may have a generalised cell in "
@@ -295,14 +307,18 @@ def _generalised_cells(question: ResolvedQuestion) -> Statement | None:
         render("generalised_cells", relation=records(question, texts), columns=texts),
         only="before a reference is matched; without such a cell, texts are compared by equality",
     )
+    yield PlannedStep(statement=looking)
 
 
-def _references(
-    question: ResolvedQuestion, *, ungeneralised: bool = False
-) -> Iterator[ReferenceStep]:
+def _may_be_generalised(answers: Answers) -> bool:
+    """Whether a cell of the release may stand for several values."""
+    row = answers.row("generalised_cells")
+    return row is None or bool(row["kanon_generalised"])
+
+
+def _references(question: ResolvedQuestion) -> Iterator[ReferenceStep]:
     """One step per reference, match mode and macro, shared by the checks that use it.
 
-    With `ungeneralised`, the release has no generalised cells, so that a text matches itself alone.
     δ-presence is measured on the reference's classes, so it has a step of its own.
     """
     checks_by_key: dict[tuple[str, str, str], list[BoundCheck]] = {}
@@ -311,69 +327,114 @@ def _references(
             key = (check.model.reference, check.model.match, check.model.statement)
             checks_by_key.setdefault(key, []).append(check)
     for (name, match, macro), requested in checks_by_key.items():
-        reference = question.references[name]
-        reference_name = name_at_levels(reference.table.name, reference.generalised)
-        checks = labelled(requested)
-        risky = render("journalist_risk", bound=AT_RISK)
-        risk_measure = render("people_where", predicate=risky, name="at_risk")
-        measures = [
-            *([risk_measure] if macro == "k_map" else []),
-            *reference_measures(question, checks),
+        statements = partial(_with_reference, question, name, match, macro, requested)
+        ungeneralised = cache(partial(statements, ungeneralised=True))
+        classes, *of_people = statements()
+        of_presence = any(check.model.of_reference for check in requested)
+        steps = [
+            PlannedStep(
+                statement=people,
+                when=partial(fails, classes.name) if of_presence else in_several_classes,
+                suits=_may_be_generalised,
+                otherwise=partial(_last_of, ungeneralised),
+            )
+            for people in of_people
         ]
-        at_risk = f" At risk is whoever has a chance above {AT_RISK:g}." if macro == "k_map" else ""
-        arguments: dict[str, Any] = {
-            "sides": sides(question, reference, "exact" if ungeneralised else match),
-            "measures": measures,
-            "union": any(check.model.parameters["missing"] == "union" for check in requested),
-        }
-        models = dict.fromkeys(type(check.model) for check in requested)
-        step_name = f"{macro}_{name}" if match == "containment" else f"exact_{macro}_{name}"
-        classes = step(
+        yield ReferenceStep(
+            statement=classes,
+            when=with_records,
+            suits=_may_be_generalised,
+            otherwise=partial(_first_of, ungeneralised),
+            reference=name,
+            checks=labelled(requested),
+            people=next(iter(steps), None),
+        )
+
+
+def _first_of(statements: Callable[[], Sequence[Statement]]) -> Statement:
+    return statements()[0]
+
+
+def _last_of(statements: Callable[[], Sequence[Statement]]) -> Statement:
+    return statements()[-1]
+
+
+def _with_reference(
+    question: ResolvedQuestion,
+    name: str,
+    match: str,
+    macro: str,
+    requested: Sequence[BoundCheck],
+    *,
+    ungeneralised: bool = False,
+) -> list[Statement]:
+    """The statement on the classes, and the one on people if some may be in several of them.
+
+    With `ungeneralised`, the release has no generalised cells, so that a text matches itself alone.
+    """
+    reference = question.references[name]
+    reference_name = name_at_levels(reference.table.name, reference.generalised)
+    checks = labelled(requested)
+    risky = render("journalist_risk", bound=AT_RISK)
+    risk_measure = render("people_where", predicate=risky, name="at_risk")
+    measures = [
+        *([risk_measure] if macro == "k_map" else []),
+        *reference_measures(question, checks),
+    ]
+    at_risk = f" At risk is whoever has a chance above {AT_RISK:g}." if macro == "k_map" else ""
+    arguments: dict[str, Any] = {
+        "sides": sides(question, reference, "exact" if ungeneralised else match),
+        "measures": measures,
+        "union": any(check.model.parameters["missing"] == "union" for check in requested),
+    }
+    models = dict.fromkeys(type(check.model) for check in requested)
+    step_name = f"{macro}_{name}" if match == "containment" else f"exact_{macro}_{name}"
+    classes = step(
+        question,
+        step_name,
+        f"How many {'people' if reference.entity or reference.weight else 'records'} in "
+        f"{reference_name} match each combination of "
+        f"{name_list(question.quasi_identifiers)} in {audited(question)}, at least and in "
+        f"all?{at_risk}",
+        render_known(macro, **arguments),
+        *models,
+        pass_conditions=class_conditions(checks),
+    )
+    flags = list(presence_violations(checks)) if reference.entity else []
+    people = (
+        step(
             question,
-            step_name,
-            f"How many {'people' if reference.entity or reference.weight else 'records'} in "
-            f"{reference_name} match each combination of "
-            f"{name_list(question.quasi_identifiers)} in {audited(question)}, at least and in "
-            f"all?{at_risk}",
-            render_known(macro, **arguments),
+            f"people_of_{step_name}",
+            f"How many people of {reference_name} are in a class that is out of bounds?",
+            render_known(
+                macro,
+                **arguments | {"measures": []},
+                flags=flags,
+            ),
             *models,
-            pass_conditions=class_conditions(checks),
+            only="where any class is",
+            pass_conditions=people_conditions(checks),
         )
-        flags = list(presence_violations(checks)) if reference.entity else []
-        people = (
-            step(
-                question,
-                f"people_of_{step_name}",
-                f"How many people of {reference_name} are in a class that is out of bounds?",
-                render_known(
-                    macro,
-                    **arguments | {"measures": []},
-                    flags=flags,
-                ),
-                *models,
-                only="where any class is",
-                pass_conditions=people_conditions(checks),
-            )
-            if flags
-            else step(
-                question,
-                f"people_of_{step_name}",
-                f"How many in {reference_name} match each person "
-                f"of {question.table.name} at least, in any of the person's classes?",
-                render_known(macro, **arguments, each_person=True),
-                *models,
-                only="where people have records in several classes",
-            )
-            if question.entity and macro == "k_map"
-            else None
+        if flags
+        else step(
+            question,
+            f"people_of_{step_name}",
+            f"How many in {reference_name} match each person "
+            f"of {question.table.name} at least, in any of the person's classes?",
+            render_known(macro, **arguments, each_person=True),
+            *models,
+            only="where people have records in several classes",
         )
-        yield ReferenceStep(name, classes, checks, people)
+        if question.entity and macro == "k_map"
+        else None
+    )
+    return [classes] if people is None else [classes, people]
 
 
-def _unassigned(question: ResolvedQuestion) -> ColumnsStep | None:
+def _unassigned(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     columns = list(_countable(question.roles.unassigned, question))
     if not columns or not question.table.approximates:
-        return None
+        return
     counting = step(
         question,
         "unassigned",
@@ -381,10 +442,12 @@ def _unassigned(question: ResolvedQuestion) -> ColumnsStep | None:
         "role?",
         render("approximate_distinct", relation=records(question, columns), columns=columns),
     )
-    return ColumnsStep(counting, tuple(column.name for column in columns))
+    yield UnassignedStep(
+        statement=counting, when=with_records, columns=tuple(column.name for column in columns)
+    )
 
 
-def _insensitive(question: ResolvedQuestion) -> ColumnsStep | None:
+def _insensitive(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     unexplained = [
         column
         for column, reviewed in zip(
@@ -394,7 +457,7 @@ def _insensitive(question: ResolvedQuestion) -> ColumnsStep | None:
     ]
     columns = list(_countable(unexplained, question))
     if not columns:
-        return None
+        return
     people = "people" if question.entity else "records"
     counting = step(
         question,
@@ -408,7 +471,9 @@ def _insensitive(question: ResolvedQuestion) -> ColumnsStep | None:
             entity=question.entity,
         ),
     )
-    return ColumnsStep(counting, tuple(column.name for column in columns))
+    yield InsensitiveStep(
+        statement=counting, when=with_records, columns=tuple(column.name for column in columns)
+    )
 
 
 def _countable(columns: Iterable[Column], question: ResolvedQuestion) -> Iterator[BoundColumn]:
@@ -420,7 +485,7 @@ def _countable(columns: Iterable[Column], question: ResolvedQuestion) -> Iterato
             yield bound_column(column)
 
 
-def _shown(question: ResolvedQuestion) -> Iterator[Statement]:
+def _shown(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     """The step that lists small classes by their values: personal data, run on demand only."""
     if question.wildcard:
         return
@@ -428,7 +493,7 @@ def _shown(question: ResolvedQuestion) -> Iterator[Statement]:
     k = next(
         (c.model.k for c in question.checks if isinstance(c.model, KAnonymity) and c.model.k), 2
     )
-    yield step(
+    listing = step(
         question,
         "small_classes",
         f"Which are the smallest classes of {audited(question)} that have fewer than {k} "
@@ -444,6 +509,7 @@ def _shown(question: ResolvedQuestion) -> Iterator[Statement]:
         KAnonymity,
         only="when values are shown: its rows are personal data",
     )
+    yield ShownStep(statement=listing, when=lambda answers: answers.shows_values)
 
 
 LEAST_HASHED = 2
@@ -480,16 +546,25 @@ def with_short_keys(question: ResolvedQuestion) -> ResolvedQuestion:
     return replace(question, keys=quasi_identifiers, sensitive=sensitive)
 
 
-def proof_of_keys(question: ResolvedQuestion) -> Statement | None:
+_KEYS = "keys"
+
+
+def _proof_of_keys(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+    """The step that proves that grouping by hash is exact; none if nothing is hashed."""
     hashed = [column for column in (*question.keys, *question.sensitive) if column.hashed]
     if not hashed:
-        return None
-    return step(
+        return
+    proof = step(
         question,
-        "keys",
+        _KEYS,
         f"Does the hash of {name_list(hashed)} tell all its values apart, so that classes may be "
         "grouped by it?",
         render("keys_tell_values_apart", relation=question.table.sql, columns=hashed),
         only="before the steps that group by hash(); if two counts differ, they group by the "
         "values instead",
     )
+    yield PlannedStep(statement=proof)
+
+
+def _keys_tell_apart(answers: Answers) -> bool:
+    return all(row["kanon_values"] == row["kanon_keys"] for row in answers.rows(_KEYS))

@@ -1,4 +1,4 @@
-"""The checks of a question, each with the attribute and the other tables it is about."""
+"""The checks of a question, each with what it is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans the statements on the cells of a table: its groupings, its rules and their predicates."""
+"""The statements on the cells of a table made from records."""
 
 from __future__ import annotations
 
@@ -582,7 +582,7 @@ class RecordCells(CellStatements):
 
     def opening(self) -> Iterator[Statement]:
         """The preconditions on the records, then the facts on their figures."""
-        yield from (precondition.step for precondition in cell_preconditions(self.question))
+        yield from (precondition.statement for precondition in cell_preconditions(self.question))
         yield from filter(None, [self.facts()])
 
     def facts(self) -> Statement | None:

@@ -1,4 +1,4 @@
-"""SQL fragments that a check adds to the statement measuring classes, and the names of its columns.
+"""The SQL fragments that a check adds to the statement on classes.
 
 Column names are prefixed with the check's label: the model's name, numbered if one statement holds
 several checks of that model.

@@ -1,4 +1,4 @@
-"""Plans the comparison of a release with earlier releases of the same people, as named SELECTs.
+"""The comparison of a release with earlier releases of the same people, as named SELECTs.
 
 One step per earlier release counts crowds (people of both releases who share their classes in each)
 and the candidate values that each pair of classes leaves of every sensitive attribute. The join of
@@ -9,14 +9,16 @@ split into several smaller ones.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.check_sql import LabelledCheck, labelled
 from kanon_sql.plan.join_columns import column_pair, entity_pair
 from kanon_sql.plan.question import BoundColumn, OtherTable, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import class_conditions
-from kanon_sql.plan.steps import name_list, other_records, records, step
+from kanon_sql.plan.steps import PlannedStep, name_list, other_records, records, step, with_records
 from kanon_sql.question.models.composition import (
     ComposedKAnonymity,
     ComposedLDiversity,
@@ -24,6 +26,7 @@ from kanon_sql.question.models.composition import (
 )
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row
 
 _ANSWERS = ("of_release", "of_earlier", "values", "people")
 """The parts of the result of a statement on two releases, as named in its template."""
@@ -38,20 +41,23 @@ class Candidates(NamedTuple):
     checks: tuple[LabelledCheck, ...]
 
 
-class EarlierStep(NamedTuple):
-    """The statements on a release and one earlier release."""
+@dataclass(frozen=True, kw_only=True)
+class EarlierStep(PlannedStep):
+    """The first step on a release and one earlier release: it counts crowds and candidate values,
+    unless further ones do."""
 
     earlier: str
-    statements: tuple[Statement, ...]
-    """Count crowds and candidate values: one row each, merged into one."""
     checks: tuple[LabelledCheck, ...]
     """The checks on crowds."""
     candidates: tuple[Candidates, ...]
+    further: tuple[PlannedStep, ...]
 
-    @property
-    def name(self) -> str:
-        """The name of the merged row."""
-        return self.statements[0].name
+    def row(self, answers: Answers) -> Row:
+        """The row of each of the steps, merged into one; empty without records."""
+        steps = (self, *self.further)
+        return {
+            name: value for step in steps for name, value in (answers.row(step.name) or {}).items()
+        }
 
 
 def steps_with_earlier(question: ResolvedQuestion) -> Iterator[EarlierStep]:
@@ -73,8 +79,15 @@ def steps_with_earlier(question: ResolvedQuestion) -> Iterator[EarlierStep]:
             Candidates(number, column, labels)
             for number, (column, labels) in enumerate(by_column, start=1)
         )
-        statements = tuple(_statements(question, earlier, crowds, candidates))
-        yield EarlierStep(name, statements, crowds, candidates)
+        first, *others = _statements(question, earlier, crowds, candidates)
+        yield EarlierStep(
+            statement=first,
+            when=with_records,
+            earlier=name,
+            checks=crowds,
+            candidates=candidates,
+            further=tuple(PlannedStep(statement=other, when=with_records) for other in others),
+        )
 
 
 def _statements(

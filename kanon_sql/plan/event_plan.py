@@ -1,4 +1,4 @@
-"""Plans the checks of an event table: its counts first, then each model's statements.
+"""The steps on an event table: its counts first, then each model's statements.
 
 Whether combinations are counted or events are drawn depends on how many combinations there are, so
 a check has a statement for each form that may run.
@@ -6,48 +6,99 @@ a check has a statement for each form that may run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
+from kanon_sql.errors import option, plural
+from kanon_sql.plan.answers import Answers
+from kanon_sql.plan.preconditions import without_entity
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import audited
-from kanon_sql.plan.steps import name_list, records, step
-from kanon_sql.question.models.events import MOST_EXPANDED, EventModel, KmAnonymity, KnownEvents
+from kanon_sql.plan.steps import PlannedStep, ShownStep, name_list, records, step
+from kanon_sql.question.models.events import (
+    MOST_COMBINATIONS,
+    MOST_EXPANDED,
+    EventModel,
+    KmAnonymity,
+    KnownEvents,
+)
 from kanon_sql.question.spec import SHOWN
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row
+
+EVENTS, TO_COUNT = "events", "combinations_to_count"
+"""The steps that count the events, and the combinations of them to expand."""
 
 
-class EventCheck(NamedTuple):
-    """A check on events with the statements that may answer it."""
+@dataclass(frozen=True)
+class EventCheck:
+    """A check on events with the steps that may answer it."""
 
     check: BoundCheck
-    exact: tuple[Statement, ...] = ()
+    exact: tuple[PlannedStep, ...] = ()
     """For k^m-anonymity one for each m up to the requested one; empty if events must be drawn."""
-    drawn: Statement | None = None
+    drawn: PlannedStep | None = None
+
+    @property
+    def steps(self) -> tuple[PlannedStep, ...]:
+        return (*self.exact, *([self.drawn] if self.drawn else []))
 
 
 @dataclass(frozen=True)
 class EventPlan:
     """The steps on the events of a table, in execution order."""
 
-    counts: Statement
-    quasi_identifiers: Statement | None
-    """Counts the people with several combinations of the quasi-identifiers, if there are any."""
-    to_count: Statement | None
-    """Counts the combinations to expand; None if no check may expand any."""
+    first: tuple[PlannedStep, ...]
+    """Count the events, and the people with several combinations of the quasi-identifiers."""
+    to_count: tuple[PlannedStep, ...]
+    """Counts the combinations to expand; empty if no check may expand any."""
     checks: tuple[EventCheck, ...]
-    shown: tuple[Statement, ...]
+    shown: tuple[PlannedStep, ...]
     """Lists of values, of one event and of two; only one of them is run, on request."""
 
+    def of(self, check: BoundCheck) -> EventCheck:
+        """A check with its steps."""
+        return next(planned for planned in self.checks if planned.check is check)
+
     @property
-    def steps(self) -> tuple[Statement, ...]:
-        """Every step, each once."""
-        statements = [self.counts, self.quasi_identifiers, self.to_count]
-        for check in self.checks:
-            statements += [*check.exact, check.drawn]
-        return tuple(dict.fromkeys(statement for statement in statements if statement is not None))
+    def steps(self) -> tuple[PlannedStep, ...]:
+        """Every step but those that list values."""
+        of_checks = (step for check in self.checks for step in check.steps)
+        return (*self.first, *self.to_count, *of_checks)
+
+
+def expanded(answers: Answers) -> dict[int, int]:
+    """Number of combinations to expand, by number of events; of one event alone, if no check may
+    expand more."""
+    row = answers.row(TO_COUNT)
+    if row is None:
+        return {1: 0}
+    pairs = round(row["kanon_ordered_pairs"]) // 2
+    return {1: 0, 2: pairs, 3: pairs + round(row["kanon_ordered_triples"]) // 6}
+
+
+def is_exact(model: KnownEvents, answers: Answers) -> bool:
+    """Whether every combination of the events is tried: they are few enough."""
+    if model.m > MOST_EXPANDED:
+        return False
+    return model.m == 1 or expanded(answers)[model.m] <= model.max_combinations
+
+
+def most_counted(model: KmAnonymity, answers: Answers) -> int:
+    """The largest number of events of which all combinations are few enough to count."""
+    numbers = expanded(answers)
+    sizes = range(1, model.m + 1)
+    return max(m for m in sizes if m == 1 or numbers[m] <= model.max_combinations)
+
+
+def with_events(answers: Answers) -> bool:
+    """The condition that the table has records."""
+    row = answers.row(EVENTS)
+    return row is not None and bool(row["kanon_records"])
 
 
 def plan_events(
@@ -61,12 +112,41 @@ def plan_events(
     )
     statements = _Statements(question)
     checks = tuple(statements.of(check) for check in requested)
+    may_expand = any(_may_expand(check) for check in checks)
     return EventPlan(
-        counts=_counts(question),
-        quasi_identifiers=_quasi_identifiers(question) if question.quasi_identifiers else None,
-        to_count=_to_count(question) if any(_may_expand(check) for check in checks) else None,
+        first=tuple(_first(question)),
+        to_count=(PlannedStep(statement=_to_count(question), when=with_events),)
+        if may_expand
+        else (),
         checks=checks,
         shown=tuple(_shown(question)),
+    )
+
+
+def _first(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+    yield PlannedStep(statement=_counts(question), refuse=partial(without_entity, question))
+    if question.quasi_identifiers:
+        yield PlannedStep(
+            statement=_quasi_identifiers(question),
+            when=with_events,
+            refuse=lambda rows: _several(question, rows[0]),
+        )
+
+
+def _several(question: ResolvedQuestion, row: Row) -> str | None:
+    """Error message if the quasi-identifiers differ within a person."""
+    several, people = int(row["kanon_in_several"]), int(row["kanon_people"])
+    if not several:
+        return None
+    names = ", ".join(column.name for column in question.quasi_identifiers)
+    it, has = (
+        ("it", "has several values")
+        if len(question.quasi_identifiers) == 1
+        else ("them", "have several values")
+    )
+    return (
+        f"{question.table.name}: {names} {has} for {several:,} of {plural(people, 'person')}: "
+        f"name {it} among {option('events')}, or leave {it} out."
     )
 
 
@@ -93,7 +173,7 @@ def _of_events(question: ResolvedQuestion, columns: Sequence[BoundColumn]) -> di
 def _counts(question: ResolvedQuestion) -> Statement:
     return step(
         question,
-        "events",
+        EVENTS,
         f"How many events by {name_list(question.events)} are there in {audited(question)}, and "
         "how many has a person?",
         render("events", **_of_events(question, question.events)),
@@ -113,7 +193,7 @@ def _quasi_identifiers(question: ResolvedQuestion) -> Statement:
 def _to_count(question: ResolvedQuestion) -> Statement:
     return step(
         question,
-        "combinations_to_count",
+        TO_COUNT,
         f"How many ordered pairs and triples of events do the people in {question.table.name} "
         "have, of events that somebody else has too?",
         render("combinations_to_count", **_of_events(question, _known_columns(question))),
@@ -139,17 +219,30 @@ class _Statements:
         match check.model:
             case KmAnonymity() as model:
                 sizes = range(1, model.m + 1)
-                return EventCheck(check, tuple(self._km_anonymity(model, m) for m in sizes))
+                return EventCheck(check, tuple(self._km_step(model, m) for m in sizes))
             case KnownEvents() as model:
-                return self.known_events(model, check)
+                return EventCheck(check, tuple(self._exact_step(model)), self._drawn_step(model))
         raise AssertionError(f"{check.model.name()} is no model of events")
 
-    def known_events(self, model: KnownEvents, check: BoundCheck) -> EventCheck:
-        is_exact = model.m <= MOST_EXPANDED
-        return EventCheck(
-            check,
-            (self._exact(model),) if is_exact else (),
-            self._drawn(model) if model.m > 1 else None,
+    def _km_step(self, model: KmAnonymity, m: int) -> PlannedStep:
+        return PlannedStep(
+            statement=self._km_anonymity(model, m),
+            when=lambda answers: with_events(answers) and most_counted(model, answers) == m,
+        )
+
+    def _exact_step(self, model: KnownEvents) -> Iterator[PlannedStep]:
+        if model.m <= MOST_EXPANDED:
+            yield PlannedStep(
+                statement=self._exact(model),
+                when=lambda answers: with_events(answers) and is_exact(model, answers),
+            )
+
+    def _drawn_step(self, model: KnownEvents) -> PlannedStep | None:
+        if model.m == 1:
+            return None
+        return PlannedStep(
+            statement=self._drawn(model),
+            when=lambda answers: with_events(answers) and not is_exact(model, answers),
         )
 
     def _rendered(self, macro: str, **arguments: Any) -> str:
@@ -229,12 +322,12 @@ class _Statements:
         raise AssertionError("one of the names is free")
 
 
-def _shown(question: ResolvedQuestion) -> Iterator[Statement]:
+def _shown(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     """The steps that list the combinations of fewest people, of one event and of two: personal
     data, run on demand only."""
     for m in (1, 2):
         events = "one event" if m == 1 else "two events"
-        yield step(
+        listing = step(
             question,
             f"rare_combinations_{m}",
             f"Which {SHOWN} combinations of at most {events} in {audited(question)} do the fewest "
@@ -248,3 +341,10 @@ def _shown(question: ResolvedQuestion) -> Iterator[Statement]:
             KmAnonymity,
             only="when values are shown: its rows are personal data",
         )
+        yield ShownStep(statement=listing, when=partial(_lists, m))
+
+
+def _lists(m: int, answers: Answers) -> bool:
+    """Whether values are listed by combinations of m events: of two, if all are few enough."""
+    lists_pairs = expanded(answers).get(2, math.inf) <= MOST_COMBINATIONS
+    return answers.shows_values and with_events(answers) and lists_pairs == (m == 2)

@@ -1,4 +1,4 @@
-"""Chooses how cells of a table are compared with cells of a reference or an earlier release."""
+"""The comparison of a table's cells with those of a reference or an earlier release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preconditions of a question: the queries that test them, and the error if one fails.
+"""The preconditions of a question, each a query with the error if it fails.
 
 Each kind is a row: a macro that counts in one row of SQL, the question that it answers, and the
 sentence for counts that won't do. `preconditions` lists those of a question.
@@ -7,10 +7,10 @@ sentence for counts that won't do. `preconditions` lists those of a question.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 from kanon_sql.errors import option, plural, truncated
+from kanon_sql.plan.answers import Sizes, total
 from kanon_sql.plan.check_sql import labelled
 from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.levels import ColumnLevels
@@ -55,7 +55,9 @@ class PreconditionKind(NamedTuple):
         parameters |= {"table": table.name, "column": column}
         sql = render(self.macro, **arguments)
         statement = step(question, name, self.question.format(**parameters), sql)
-        return Precondition(statement, partial(self.fault, **parameters))
+        return Precondition(
+            statement=statement, refuse=lambda rows: self.fault(rows[0], **parameters)
+        )
 
 
 # --- sentences that depend on several counts ------------------------------------------------
@@ -361,3 +363,11 @@ def _comparable(
         number=number.name,
         type=number.type,
     )
+
+
+def without_entity(question: ResolvedQuestion, sizes: Sizes) -> str | None:
+    """Error message if records have no entity: they belong to no countable person."""
+    if question.entity is None:
+        return None
+    counted = {name: total(sizes, name) for name in ("kanon_records", "kanon_without_entity")}
+    return WITH_ENTITY.fault(counted, table=question.table.name, column=question.entity.name)

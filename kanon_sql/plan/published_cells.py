@@ -1,4 +1,4 @@
-"""Plans the statements on a table as it is published, one row a cell."""
+"""The statements on a table as it is published, one row a cell."""
 
 from __future__ import annotations
 

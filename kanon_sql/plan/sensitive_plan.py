@@ -1,13 +1,13 @@
-"""Plans the steps that read sensitive attributes: per class, and on the values as such; and the
-predicates by which a class passes a check.
-"""
+"""The steps that read sensitive attributes, with the predicates by which a class passes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
+from kanon_sql.plan.answers import Answers, any_fails, people_in
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
     class_arguments,
@@ -18,14 +18,22 @@ from kanon_sql.plan.check_sql import (
     measures_of_every_class,
     sensitive_measures,
 )
+from kanon_sql.plan.preconditions import without_entity
 from kanon_sql.plan.question import AtLevel, BoundCheck, BoundColumn, ResolvedQuestion
-from kanon_sql.plan.steps import counted, name_list, records, step, with_entity
+from kanon_sql.plan.steps import (
+    PlannedStep,
+    counted,
+    name_list,
+    records,
+    step,
+    with_entity,
+    with_records,
+)
 from kanon_sql.question.models.base import SensitiveModel
 from kanon_sql.question.models.diversity import Homogeneity, TCloseness
 from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import value_as_text
-from kanon_sql.sql.statement import Statement
 
 
 def required_size(question: ResolvedQuestion) -> int | None:
@@ -81,44 +89,51 @@ def audited(question: ResolvedQuestion) -> str:
     return name_at_levels(question.table.name, question.levels)
 
 
-class SensitiveStep(NamedTuple):
-    """The step that measures one sensitive attribute, with the checks it answers."""
+@dataclass(frozen=True, kw_only=True)
+class AttributeStep(PlannedStep):
+    """A step on one sensitive attribute."""
 
     column: BoundColumn
-    step: Statement
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensitiveStep(AttributeStep):
+    """The step that measures one sensitive attribute, with the checks it answers."""
+
     checks: tuple[LabelledCheck, ...]
     with_others: bool = False
     """Whether its classes also group by the other sensitive attributes."""
-    people: Statement | None = None
+    people: PlannedStep | None = None
     """Counts people in violating classes, for people in several of them."""
 
 
-class SpellingLook(NamedTuple):
-    """The steps that detect a constant attribute, or values differing only in spelling."""
-
-    column: BoundColumn
-    at_all: Statement
-    """Counts the table's distinct values; runs where every class has a single one."""
-    spellings: Statement | None = None
-    """Counts a text column's values, and its values after normalising the spelling."""
-    by_spelling: Statement | None = None
+class ValuesStep(AttributeStep):
+    """Counts the distinct values in the whole table: a constant attribute tells nothing."""
 
 
-class DistanceStep(NamedTuple):
+class SpellingsStep(AttributeStep):
+    """Counts the values of a text column, and its values after normalising the spelling."""
+
+
+class DiverseBySpellingStep(AttributeStep):
+    """Counts the classes with several values that differ by spelling alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistanceStep(PlannedStep):
     """The step of one t-closeness check with an ordered or hierarchical distance."""
 
     labelled: LabelledCheck
-    step: Statement
-    people: Statement | None = None
+    people: PlannedStep | None = None
     """Counts people in violating classes; None without an entity."""
 
 
-class NamedValuesStep(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class NamedValuesStep(PlannedStep):
     """The step counting how many values named by a check occur in the table."""
 
     check: BoundCheck
     named: int
-    step: Statement
 
 
 def sensitive_steps(question: ResolvedQuestion) -> Iterator[SensitiveStep]:
@@ -207,7 +222,22 @@ def _classes_of(
         if question.entity and violated
         else None
     )
-    return SensitiveStep(sensitive, classes, checks, bool(others), people)
+    return SensitiveStep(
+        statement=classes,
+        column=sensitive,
+        checks=checks,
+        with_others=bool(others),
+        refuse=partial(without_entity, question),
+        people=None
+        if people is None
+        else PlannedStep(statement=people, when=partial(_fails_for_people, name)),
+    )
+
+
+def _fails_for_people(classes: str, answers: Answers) -> bool:
+    """Whether some of these classes fail, and share people."""
+    rows = answers.rows(classes)
+    return people_in(rows) > answers.number_of_people and any_fails(rows)
 
 
 def other_sensitive(question: ResolvedQuestion, check: BoundCheck) -> list[BoundColumn]:
@@ -273,7 +303,19 @@ def distance_steps(question: ResolvedQuestion) -> Iterator[DistanceStep]:
             if question.entity and violated
             else None
         )
-        yield DistanceStep(labelled_check, classes, people)
+        yield DistanceStep(
+            statement=classes,
+            when=with_records,
+            labelled=labelled_check,
+            people=None
+            if people is None
+            else PlannedStep(statement=people, when=partial(fails, name)),
+        )
+
+
+def fails(classes: str, answers: Answers) -> bool:
+    """The condition that some of these classes fail a check."""
+    return any_fails(answers.rows(classes))
 
 
 def of_distance(check: BoundCheck) -> dict[str, Any]:
@@ -291,17 +333,25 @@ def order_of_values(check: BoundCheck) -> list[list[object]] | None:
     return [[value_as_text(value), number] for number, value in enumerate(order, start=1)]
 
 
-def spelling_look(question: ResolvedQuestion, sensitive: BoundColumn) -> SpellingLook:
+def spelling_steps(question: ResolvedQuestion, sensitive: BoundColumn) -> Iterator[PlannedStep]:
+    """The steps that detect a constant attribute, or values that differ only in spelling."""
     columns = list(question.quasi_identifiers)
-    at_all = step(
-        question,
-        f"values_{sensitive.name}",
-        f"How many values has {sensitive.name} in the whole of {question.table.name}?",
-        render("values_at_all", relation=records(question, [sensitive]), column=sensitive),
-        only="where every class has a single value",
+    classes = (
+        "classes" if sensitive.name == question.sensitive[0].name else f"classes_{sensitive.name}"
+    )
+    yield ValuesStep(
+        statement=step(
+            question,
+            f"values_{sensitive.name}",
+            f"How many values has {sensitive.name} in the whole of {question.table.name}?",
+            render("values_at_all", relation=records(question, [sensitive]), column=sensitive),
+            only="where every class has a single value",
+        ),
+        when=partial(_are_single_valued, classes),
+        column=sensitive,
     )
     if not sensitive.is_text:
-        return SpellingLook(sensitive, at_all)
+        return
     spellings = step(
         question,
         f"spellings_{sensitive.name}",
@@ -309,11 +359,9 @@ def spelling_look(question: ResolvedQuestion, sensitive: BoundColumn) -> Spellin
         "a number?",
         render("spellings", relation=records(question, [sensitive]), column=sensitive),
     )
-    return SpellingLook(
-        sensitive,
-        at_all,
-        spellings=spellings,
-        by_spelling=step(
+    yield SpellingsStep(statement=spellings, when=with_records, column=sensitive)
+    yield DiverseBySpellingStep(
+        statement=step(
             question,
             f"diverse_by_spelling_{sensitive.name}",
             f"How many classes of {question.table.name} look diverse in {sensitive.name} only "
@@ -326,7 +374,21 @@ def spelling_look(question: ResolvedQuestion, sensitive: BoundColumn) -> Spellin
             ),
             only=f"where {spellings.name} finds fewer spellings than values",
         ),
+        when=partial(_differ_by_spelling, spellings.name),
+        column=sensitive,
     )
+
+
+def _are_single_valued(classes: str, answers: Answers) -> bool:
+    rows = answers.rows(classes)
+    return bool(rows) and all(
+        row["kanon_single_value_classes"] == row["kanon_classes"] for row in rows
+    )
+
+
+def _differ_by_spelling(spellings: str, answers: Answers) -> bool:
+    row = answers.row(spellings)
+    return row is not None and row["kanon_spellings"] != row["kanon_known_values"]
 
 
 def named_values_steps(question: ResolvedQuestion) -> Iterator[NamedValuesStep]:
@@ -336,9 +398,9 @@ def named_values_steps(question: ResolvedQuestion) -> Iterator[NamedValuesStep]:
         model, sensitive = check.model, check.column
         assert sensitive is not None
         yield NamedValuesStep(
-            check,
-            len(model.named_values),
-            step(
+            check=check,
+            named=len(model.named_values),
+            statement=step(
                 question,
                 f"named_in_{label}",
                 f"How many of the values that {model.name()} names occur in {sensitive.name}?",

@@ -1,13 +1,11 @@
-"""Builds a plan's steps: one SELECT each over the declared tables, with its question in words.
-
-Also renders the records that a step reads, and the names of columns in words.
-"""
+"""The steps of a plan: one SELECT each over the declared tables, with its question in words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
+from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.question import BoundColumn, OtherTable, ResolvedQuestion, as_read
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
@@ -18,12 +16,47 @@ _CTE_NAMES = ("records", "other_records")
 """Names of the CTEs that read text files."""
 
 
-class Precondition(NamedTuple):
-    """A step whose single row decides whether the question can be answered."""
+@dataclass(frozen=True, kw_only=True)
+class PlannedStep:
+    """A statement of an audit, with the condition under which it runs. What the condition is in
+    words, the statement says itself (`only`)."""
 
-    step: Statement
-    fault: Callable[[Row], str | None]
-    """Error message for that row, or None if the precondition holds."""
+    statement: Statement
+    when: Callable[[Answers], bool] = lambda answers: True
+    """Whether it runs, by the rows of the steps before it."""
+    refuse: Callable[[Sequence[Row]], str | None] = lambda rows: None
+    """The error message if its rows don't let the question be answered."""
+    suits: Callable[[Answers], bool] = lambda answers: True
+    """Whether the statement is right for these data; if not, `otherwise` gives the one that is."""
+    otherwise: Callable[[], Statement] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.statement.name
+
+    def chosen(self, answers: Answers) -> Statement:
+        """The statement that is right for these data."""
+        if self.otherwise is None or self.suits(answers):
+            return self.statement
+        return self.otherwise()
+
+
+class Precondition(PlannedStep):
+    """A step whose row decides whether the question can be answered, and answers nothing."""
+
+
+class ShownStep(PlannedStep):
+    """A step whose rows are values of the data, and run on request only."""
+
+
+def in_several_classes(answers: Answers) -> bool:
+    """The condition that people have records in several classes."""
+    return answers.in_several
+
+
+def with_records(answers: Answers) -> bool:
+    """The condition that the table has records."""
+    return bool(answers.sizes)
 
 
 def step(

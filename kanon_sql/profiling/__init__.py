@@ -1,1 +1,1 @@
-"""Profiles tables before any check: what columns, and small sets of them, reveal about people."""
+"""The profile of a table before any check: what its columns reveal about people."""

@@ -1,4 +1,4 @@
-"""Statistics of each column by itself, its likely role, and a ranking of candidates.
+"""The statistics of each column by itself, with its likely role.
 
 The likely role follows from a column's name and from aggregates of its values: how many there are,
 their length, whether they parse as numbers. No value is fetched. A column without evidence stays

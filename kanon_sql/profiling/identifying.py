@@ -1,12 +1,12 @@
-"""Finds the columns that identify people: each by itself, every small set, special uniques."""
+"""The columns that identify people: each by itself, every small set, special uniques."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from kanon_sql.auditing.answers import refuse_unmet
 from kanon_sql.auditing.fetched_sets import FetchInto
+from kanon_sql.auditing.running import refuse_unmet
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.plan.preconditions import entity_known, preconditions
@@ -99,10 +99,10 @@ def counted_records(question: ResolvedQuestion, session: Session) -> RecordCount
     entity = question.entity
     if entity:
         known = entity_known(question, "without_entity", question.table, entity, relation)
-        row = session.row(known.step)
+        row = session.row(known.statement)
         if int(row["kanon_records"]) == 0:
             return RecordCounts(0, 0)
-        fault = known.fault(row)
+        fault = known.refuse([row])
         if fault is not None:
             raise InputError(fault)
     sql = render("distinct_values", relation=relation, columns=[], entity=entity)

@@ -1,5 +1,4 @@
-"""Plans a profile of one table as named SELECTs, and validates the parameters of a search for
-identifying columns."""
+"""The plan of a profile: named SELECTs on one table."""
 
 from __future__ import annotations
 

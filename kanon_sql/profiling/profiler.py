@@ -1,4 +1,4 @@
-"""Profiles a table: the effect of an attacker's background knowledge on its classes.
+"""The profile of a table: what an attacker's background knowledge does to its classes.
 
 Three questions for one column at a time: if this column were known too, if this quasi-identifier
 were not known, and how soon a sensitive value is certain once others are ruled out. Each is one
@@ -15,18 +15,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.auditing.answers import Counted, everyone, people_in, refuse_without_entity
-from kanon_sql.auditing.events import EventAnswers, attack, draw_warnings, event_counts, to_expand
+from kanon_sql.auditing.families.events import (
+    attack,
+    draw_warnings,
+    events_of,
+    people_with_events,
+    records_with_events,
+)
 from kanon_sql.auditing.fetched_sets import FetchInto, fetch_hub
 from kanon_sql.auditing.opening import OpenTable, naming, open_table, opening
+from kanon_sql.auditing.running import run
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines import writes_folders
 from kanon_sql.engines.base import Engine, FolderWriter
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session, run_within
-from kanon_sql.errors import EngineError, SpecError, option
+from kanon_sql.errors import EngineError, InputError, SpecError, option
+from kanon_sql.plan.answers import Answers, Counted, everyone, people_in
 from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.named_columns import NamedColumn
+from kanon_sql.plan.preconditions import without_entity
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import records, with_entity
 from kanon_sql.profiling.identifying import (
@@ -274,7 +282,8 @@ def _measured(planned: _Planned, session: Session) -> _Profiled:
         plan, counts = planned.plan, None
         if planned.events:
             refuse_unreadable(planned.question, session)
-            counts = event_counts(planned.question, planned.events, session)
+            counts = Answers()
+            run(planned.events.first, session, counts)
         if plan:
             return _table_profile(planned, plan, counts, session)
         return (
@@ -289,17 +298,18 @@ def _measured(planned: _Planned, session: Session) -> _Profiled:
 
 
 def _known_events(
-    planned: _Planned, counts: EventAnswers | None, session: Session
+    planned: _Planned, counts: Answers | None, session: Session
 ) -> KnownEventsCurve | None:
     """The people identified by each number of known events."""
     plan = planned.events
-    if plan is None or counts is None or counts.events is None:
+    if plan is None or counts is None or not records_with_events(counts):
         return None
     points = []
     with session.if_in_time("known_events"):
-        expanded = to_expand(plan, session)
+        run(plan.to_count, session, counts)
         for check in plan.checks:
-            figures = attack(check, counts.people, expanded, session)
+            run(check.steps, session, counts)
+            figures = attack(check, counts)
             points.append(KnownEventsPoint(m=figures.m, **figures.to_dict()))
     first = plan.checks[0].check.model.parameters
     curve = KnownEventsCurve(first["k"], first["times"], first["seed"], tuple(points))
@@ -312,19 +322,20 @@ def _draw_warnings(planned: _Planned, curve: KnownEventsCurve | None) -> Iterato
         yield from draw_warnings(planned.question)
 
 
-def _event_table_profile(planned: _Planned, counts: EventAnswers, session: Session) -> _Profiled:
+def _event_table_profile(planned: _Planned, counts: Answers, session: Session) -> _Profiled:
     """The profile of an event table without quasi-identifiers."""
     curve = _known_events(planned, counts, session)
-    people = counts.people if counts.events else None
+    events = events_of(planned.question, counts)
+    people = people_with_events(counts) if events else None
     stop, stop_warnings = stopped(session, None, None)
     table = _result(
         planned,
-        "measured" if counts.events else "no_data",
+        "measured" if events else "no_data",
         session,
         warnings=(*stop_warnings, *left_out(planned.question), *_draw_warnings(planned, curve)),
         stopped=stop,
-        summary=ProfileSummary(records=counts.records, people=people, members=people),
-        events=counts.events,
+        summary=ProfileSummary(records=records_with_events(counts), people=people, members=people),
+        events=events,
         known_events=curve,
     )
     return _Profiled(table)
@@ -380,7 +391,7 @@ def _set_statistics(
 
 
 def _table_profile(
-    planned: _Planned, plan: ProfilePlan, counts: EventAnswers | None, session: Session
+    planned: _Planned, plan: ProfilePlan, counts: Answers | None, session: Session
 ) -> _Profiled:
     if counts is None:
         refuse_unreadable(planned.question, session)
@@ -390,7 +401,8 @@ def _table_profile(
     if not sizes:
         return _Profiled(_result(planned, "no_data", session, summary=ProfileSummary(records=0)))
     total = sum(int(row["kanon_records"]) for row in sizes)
-    refuse_without_entity(plan.question, sizes)
+    if (fault := without_entity(plan.question, sizes)) is not None:
+        raise InputError(fault)
     looks = [(look, _same_table(session.row(look.step), total, plan)) for look in plan.looks]
     distinct = {
         column.name: int(row[f"kanon_distinct_{number}"])
@@ -440,7 +452,7 @@ def _table_profile(
         attacker_knows=tuple(sorted(known, key=_worst_first)),
         without=tuple(without),
         elimination=tuple(eliminations),
-        events=counts.events if counts else None,
+        events=events_of(planned.question, counts) if counts else None,
         known_events=curve,
     )
     return _Profiled(table, of_sets.scores)

@@ -1,5 +1,4 @@
-"""Proposes a spec for a table: a role for each column with its reason, suitable levels, and the
-columns to decide by hand."""
+"""The proposal of a spec: a role for each column with its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Class statistics of every small set of columns, and the special uniques of few columns.
+"""The class statistics of every small set of columns.
 
 All sets are rolled up from the combinations of values of all columns, so that the records are read
 once if those can be materialised. Otherwise each statement contains the CTE of the combinations and

@@ -1,1 +1,1 @@
-"""What an audit is asked to do: tables, columns, hierarchies and models; no SQL, no database."""
+"""What an audit is asked to do, without SQL, without a database."""

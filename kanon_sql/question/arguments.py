@@ -1,4 +1,4 @@
-"""Builds an `AuditSpec` from the arguments of a Python call."""
+"""The `AuditSpec` of a Python call's arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data contracts by the Open Data Contract Standard (ODCS) v3: read as a spec, and their rules.
+"""Data contracts by the Open Data Contract Standard (ODCS) v3, read as a spec.
 
 A column's role is in its custom property `kanonSql`, with the keys that a dbt project has in
 `config.meta.kanon_sql`; a table's checks are in that of the schema object, or are its `custom`

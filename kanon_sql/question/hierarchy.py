@@ -1,4 +1,4 @@
-"""Generalisation hierarchies of quasi-identifiers and the kinds of their levels. No SQL."""
+"""Generalisation hierarchies of quasi-identifiers."""
 
 from __future__ import annotations
 

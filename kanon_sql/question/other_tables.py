@@ -1,4 +1,4 @@
-"""The kinds of other tables that a question compares its table with, and their names in words."""
+"""The kinds of other tables that a question compares its table with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spec of a table that is published: its dimensions, its figure, and how it is read.
+"""The spec of a table that is published.
 
 Either the records are given, from which its cells are counted or summed, or the table itself, with
 one row a cell.

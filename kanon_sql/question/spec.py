@@ -1,4 +1,4 @@
-"""The spec of an audit: tables, the roles of their columns, and checks. No SQL, no database.
+"""The spec of an audit, without SQL, without a database.
 
 A spec comes from a YAML file, from command-line options or from Python arguments; all three become
 an `AuditSpec`. Invalid input is refused here with its location.

@@ -1,3 +1,3 @@
-"""Renders results as text and charts, for terminals, documents and notebooks."""
+"""Results as pages, for terminals, documents, notebooks."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The page of an audit: verdicts, class sizes, and what follows from them."""
+"""The page of an audit: verdicts, class sizes, what follows from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts as Vega-Lite specifications, and those of the report drawn as SVG without a library.
+"""Charts as Vega-Lite specifications, those of the report as SVG.
 
 The drawing reads the Vega-Lite values that `result.chart(…)` returns, as far as these charts use
 them: lines, points and rules on number axes.

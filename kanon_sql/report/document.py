@@ -1,8 +1,8 @@
-"""The blocks of a page, independent of its subject and its output format.
+"""The blocks of a page, independent of its subject, independent of its format.
 
 A subject (audit, release, profile, comparison) yields blocks and knows no writer; a writer
 (terminal, Markdown, HTML) renders any block and knows no subject. A non-breaking space is
-`\\u00a0`.
+`\u00a0`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The manual's pages on models and metrics, as plain text.
+"""The manual's pages on models or metrics, as plain text.
 
 A model's page has its promise, six records for which it fails and six for which it holds, the
 formula, the deciding SQL, its limitations and the paper. A metric's page has its meaning, four
@@ -302,7 +302,7 @@ def _sql(name: str, example: Example) -> Statement:
     roles = resolve(spec, Table("patients", '"patients"', columns), other_tables)
     plan = plan_audit(bind(roles))
     wanted = _step(model, example)
-    return next(step for step in plan.steps if step.name == wanted)
+    return next(statement for statement in plan.statements if statement.name == wanted)
 
 
 def _step(model: type[Model], example: Example) -> str:

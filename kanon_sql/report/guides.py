@@ -1,4 +1,4 @@
-"""The manual's pages as plain text of 80 columns: their layout, and guides shipped as Markdown.
+"""The manual's guides, shipped as Markdown, shown as plain text of 80 columns.
 
 Here too is the worksheet's text.
 """

@@ -1,4 +1,4 @@
-"""Writes a page as self-contained HTML: a fragment, or a document without scripts.
+"""A page as self-contained HTML: a fragment, or a document without scripts.
 
 The markup is in `blocks.html`; every printed value is escaped here.
 """

@@ -1,4 +1,4 @@
-"""Writes a page as Markdown, for a pull request or a document."""
+"""A page as Markdown, for a pull request or a document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages on policies: the list, one policy with its sentences, and its outcome on a table."""
+"""The pages on policies: the list, one policy, its outcome on a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a profile: which columns identify people, and what each further one singles out."""
+"""The page of a profile: which columns identify people, alone or with others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a page for a terminal: plain text that fits 80 columns, optionally coloured."""
+"""A page for a terminal: plain text that fits 80 columns, optionally coloured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a trade-off: a bar per k, its levels, and where a larger k costs nothing."""
+"""The page of a trade-off: a bar per k, its levels, where a larger k costs nothing."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Results as plain values to be stored and compared; nothing is printed here."""
+"""Results as plain values to be stored or compared; nothing is printed here."""

@@ -1,4 +1,4 @@
-"""Results on the cells of a table that is published, as plain frozen values."""
+"""The results on the cells of a published table, as plain frozen values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results on tables for an external audience, without what must stay confidential.
+"""Results for an external audience, without what must stay confidential.
 
 Parameters that a policy or the spec names are replaced by a word. So is each figure that bounds
 them: the share achieved by a dominance rule tells on which side of it k lies. Small counts are

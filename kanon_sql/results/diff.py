@@ -1,4 +1,4 @@
-"""Compares two results: tables, checks, sizes and risks, for better or worse."""
+"""The comparison of two results, for better or worse."""
 
 from __future__ import annotations
 

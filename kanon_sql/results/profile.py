@@ -1,6 +1,4 @@
-"""A profile of columns, and the effect of an attacker's knowledge on identification, as plain
-values without personal data.
-"""
+"""The result of a profile, as plain values without personal data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The generalisation of a table and its cost, as plain frozen values."""
+"""The generalisation of a table with its cost, as plain frozen values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of results and baselines, made from the dataclasses that are written.
+"""The JSON Schema of what is stored, made from the dataclasses that are written.
 
 It is open: a reader passes over keys that it does not know, as later releases add some.
 """

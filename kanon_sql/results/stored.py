@@ -1,4 +1,4 @@
-"""Reads results written with `--format json`, and rejects anything else.
+"""Results in files, as `--format json` writes them; anything else is rejected.
 
 Errors name the location and kind of a value, never the value: the file may be anything, including
 personal data. Pydantic reads the dataclasses that an audit returns.

@@ -1,4 +1,4 @@
-"""Audit results as plain frozen values. `to_dict` is the JSON contract."""
+"""Audit results as plain frozen values, whose `to_dict` is the JSON contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluates a completed re-identification worksheet: counts with a confidence interval."""
+"""A completed re-identification worksheet: counts with a confidence interval."""
 
 from __future__ import annotations
 

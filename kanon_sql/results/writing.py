@@ -1,4 +1,4 @@
-"""Writes files and folders atomically."""
+"""The atomic writing of files or folders."""
 
 from __future__ import annotations
 

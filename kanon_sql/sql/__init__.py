@@ -1,1 +1,1 @@
-"""Renders, gates and transpiles SQL; it knows no privacy model and no database."""
+"""SQL rendered, gated, transpiled; it knows no privacy model, no database."""

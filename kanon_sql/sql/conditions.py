@@ -1,4 +1,4 @@
-"""Checks record filters (`where`): one boolean expression in the SQL of the table's database.
+"""Record filters (`where`): one boolean expression in the SQL of the table's database.
 
 It is parsed in that dialect and may hold nothing but operators and functions of an allow-list over
 the table's own columns. What is sent is generated from the checked AST, never the user's text.

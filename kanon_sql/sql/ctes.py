@@ -1,4 +1,4 @@
-"""Cuts a statement at its CTEs: to inspect intermediate results, or to compute each once."""
+"""A statement cut at its CTEs: to inspect intermediate results, or to compute each once."""
 
 from __future__ import annotations
 

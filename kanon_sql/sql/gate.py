@@ -1,4 +1,4 @@
-"""The gate: only parsed and checked SELECTs reach a database."""
+"""The gate: only parsed, checked SELECTs reach a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wraps overlong lines of a statement at syntactic boundaries."""
+"""Overlong lines of a statement wrapped at syntactic boundaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads the SQL macros of `templates/` and renders them; Python's side of the host contract.
+"""The SQL macros of `templates/`, Python's side of the host contract.
 
 The macros in `templates/macros/shared` are plain Jinja that dbt loads unchanged. Where the hosts
 differ, a name in the `kanon_sql` namespace has two implementations: the functions of `HOST` here,

@@ -1,4 +1,4 @@
-"""Quotes names and values as SQL."""
+"""Names as SQL, values as SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redacts literals from statements."""
+"""Statements with their literals redacted."""
 
 from __future__ import annotations
 

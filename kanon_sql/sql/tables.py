@@ -1,4 +1,4 @@
-"""Tables and columns as a database describes them."""
+"""Tables as a database describes them."""
 
 from __future__ import annotations
 

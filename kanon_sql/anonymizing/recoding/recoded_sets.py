@@ -1,4 +1,4 @@
-"""The released classes of a local recoding, and its information loss.
+"""The released classes of a local recoding, with its information loss.
 
 Everything is computed from the frequency set and the final classes; the records are read again only
 to be written.

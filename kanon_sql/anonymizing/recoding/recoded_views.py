@@ -1,4 +1,4 @@
-"""A local recoding as SQL: views that assign each record to its class, and so to its levels.
+"""A local recoding as SQL: views that assign each record to its class.
 
 With few classes, one `CASE` gives the levels of each. With many, there is one view per round, which
 joins the round's splits to each class. In a run with materialised recodings, the records are joined

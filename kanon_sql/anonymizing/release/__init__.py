@@ -1,1 +1,1 @@
-"""A release: its options, views and dbt model, what is suppressed, and how files are written."""
+"""A release: its options, its SQL, its suppression, its files."""

@@ -1,4 +1,4 @@
-"""Writes the files of a release atomically, all or none."""
+"""The atomic delivery of a release's files: all or none."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The job of making one release, with any algorithm: the request, the audit of the release, its
-consistency tests and its warnings."""
+"""The job of making one release with any algorithm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A release as text to run elsewhere: a script of views, or a dbt model with its roles and tests.
+"""A release as text to run elsewhere: a script of views, or a dbt model.
 
 The model is the release as a single SELECT, with a `ref()` in place of the table. The classes of a
 local recoding are one CASE if they are few, otherwise a seed that the model reads.

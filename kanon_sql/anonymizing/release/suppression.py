@@ -1,4 +1,4 @@
-"""Suppression: records of violating classes, and those that step 4 of Datafly adds.
+"""Suppression: records of violating classes, with those that step 4 of Datafly adds.
 
 Everything is counted on the frequency sets. The views of the chain express the same in SQL that can
 be shipped. In an engine that holds both records and sets, the run's views read the classes already

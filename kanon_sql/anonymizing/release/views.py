@@ -1,5 +1,4 @@
-"""A release as SQL: a chain of views from the source records to the publishable ones, their names,
-and the names that the user's tables and columns may not have.
+"""A release as SQL: a chain of views from the source records to the publishable ones.
 
 Uses the templates and no database. The same views are shipped and run: the written file has the
 rows of the last one.

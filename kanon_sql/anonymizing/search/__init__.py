@@ -1,1 +1,1 @@
-"""The search for generalisation levels: the lattice, node evaluation and the search algorithms."""
+"""The search for generalisation levels in the lattice."""

@@ -1,4 +1,4 @@
-"""Cost of a lattice node by a metric, and lower bounds of it before the node is evaluated.
+"""The cost of a lattice node by a metric, with lower bounds before the node is evaluated.
 
 A kept record costs the loss of its levels, a suppressed one the maximum loss. A node's cost is
 therefore the loss of its levels over all records plus the additional loss of its suppressed

@@ -1,5 +1,4 @@
-"""Counts records in too small classes at all nodes of a Datafly path in one statement, for tables
-in which nearly every record is unique and each node's set would be as large as the first.
+"""Counts of records in too small classes at all nodes of a Datafly path, by one statement.
 
 The classes of a node are nested in those of the next, so a single sort order places the classes of
 every node next to each other. Each record gets a packed integer code; a class of a node is the

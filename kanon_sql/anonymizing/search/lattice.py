@@ -1,4 +1,4 @@
-"""The lattice of full-domain generalisation: quasi-identifiers with their levels, and its nodes.
+"""The lattice of full-domain generalisation: its quasi-identifiers with levels, its nodes.
 
 A node lies below another if each of its classes lies within one class of the other. This holds if,
 for every quasi-identifier, the lower level is the raw value or each level in between is determined

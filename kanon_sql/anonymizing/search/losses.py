@@ -1,4 +1,4 @@
-"""Information loss of a release: metrics of generalisation and suppression, from frequency sets."""
+"""The information loss of a release, from frequency sets."""
 
 from __future__ import annotations
 

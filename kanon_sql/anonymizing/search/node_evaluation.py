@@ -1,4 +1,4 @@
-"""Evaluates lattice nodes for the optimal search in SQL, each once and several per statement.
+"""The evaluation of lattice nodes in SQL: each once, several per statement.
 
 Class sizes are counted first, for a batch of nodes at once; they rule out most nodes. The other
 checks on classes, and the loss of suppressed records, are queried only for nodes whose sizes

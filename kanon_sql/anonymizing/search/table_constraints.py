@@ -1,5 +1,4 @@
-"""Checks in the search that look beyond single classes: on all classes of a node together, against
-a reference, and against earlier releases.
+"""The checks of a search that look beyond single classes.
 
 The first are decided by the number of classes and of records. The others select the classes of a
 node that violate a check; a reference is encoded by the places of the table's values, so that it

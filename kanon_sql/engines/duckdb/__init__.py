@@ -1,1 +1,1 @@
-"""The DuckDB engine, with the files and data frames it reads."""
+"""The DuckDB engine with what it reads."""

@@ -1,4 +1,4 @@
-"""Reads CSV as text without losing a byte: every byte is accounted for, or the file is rejected.
+"""CSV as text, every byte accounted for, or the file rejected.
 
 DuckDB's sniffer is off; only the delimiter is detected here, from the header record. Even so its
 reader silently changes or drops content (a space next to a quote, a surplus empty field, a blank

@@ -1,4 +1,4 @@
-"""The DuckDB engine: an embedded hub for files, frames and a database file, or a user's session.
+"""The DuckDB engine: an embedded hub for files, or a user's session.
 
 The hub reads only what the audit names: once the tables are known, access to anything else is
 disabled. In a user's session nothing is created and no setting changed: a cursor of our own runs

@@ -1,4 +1,4 @@
-"""Casts that write a relation to a file without changing a value."""
+"""The casts that write a relation to a file without changing a value."""
 
 from __future__ import annotations
 

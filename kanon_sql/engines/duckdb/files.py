@@ -1,6 +1,4 @@
-"""Turns a path or glob into a FROM expression that reads every record unchanged, and fingerprints
-its files.
-"""
+"""The FROM expression of a path or glob that reads every record unchanged."""
 
 from __future__ import annotations
 

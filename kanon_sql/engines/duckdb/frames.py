@@ -1,4 +1,4 @@
-"""Validates in-memory data frames: DuckDB must read them without merging values."""
+"""In-memory data frames that DuckDB reads without merging values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded in-memory DuckDB: settings, spill folder, cursors and views, and its errors."""
+"""The embedded in-memory DuckDB: its settings, its spill folder, its cursors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads one snapshot of a Delta or Iceberg table, by DuckDB's extension for the format.
+"""One snapshot of a Delta or Iceberg table, read by DuckDB's extension for the format.
 
 The snapshot is chosen when the table is opened and named in every statement, so that all statements
 read the same records while others write. Extensions are loaded if they are installed, and never

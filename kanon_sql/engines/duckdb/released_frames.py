@@ -1,4 +1,4 @@
-"""Released records as data frames, with the values and types that their source had."""
+"""Released records as data frames, with the types that their source had."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resolves audit targets in DuckDB: files, tables and views, data frames, relations."""
+"""The targets of an audit in DuckDB: files, tables, views, data frames, relations."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The Spark engine and its sessions."""
+"""The Spark engine with its sessions."""

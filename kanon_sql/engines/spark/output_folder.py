@@ -1,4 +1,4 @@
-"""An output folder of Parquet: written next to its place, audited, and then renamed.
+"""An output folder of Parquet: written next to its place, audited, then renamed.
 
 A classic session renames through Hadoop's file systems, with the cluster's own configuration. Spark
 Connect has no such call, so there the client renames through pyarrow, on a file system that both

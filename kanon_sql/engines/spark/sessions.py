@@ -1,4 +1,4 @@
-"""Spark sessions: starts one per URL, and verifies the settings of any."""
+"""Spark sessions: one per URL, the settings of any verified."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Reads specs from a dbt project; never runs dbt."""
+"""The specs of a dbt project, which is read, never run."""

@@ -1,4 +1,4 @@
-"""This package's generic tests in a dbt manifest, with the roles and the check each declares."""
+"""This package's generic tests in a dbt manifest."""
 
 from __future__ import annotations
 

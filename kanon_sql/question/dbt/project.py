@@ -1,5 +1,4 @@
-"""The YAML files of a dbt project: node descriptions with their locations, and the connection in
-profiles.yml, as a URL for `connect`.
+"""The YAML files of a dbt project: node descriptions with their locations, the connection.
 
 They are parsed like dbt does: as YAML 1.1, where the last of repeated keys wins. Errors never
 contain values of profiles.yml or of the environment that may be passwords.

@@ -1,1 +1,1 @@
-"""The privacy models: parameters, thresholds and sentences; no SQL."""
+"""The privacy models, without SQL, without a database."""

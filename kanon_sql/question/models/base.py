@@ -1,4 +1,4 @@
-"""The privacy models: their parameters, their thresholds and their words. No SQL, no data.
+"""The base of every privacy model: its parameters, its thresholds, its words.
 
 A model is one class here and one macro of the same name in `templates/macros/shared`. The class
 name in snake case is the model's name everywhere: YAML key, `--check`, macro, `model` in the

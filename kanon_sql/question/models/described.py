@@ -1,4 +1,4 @@
-"""Pydantic models whose attribute docstrings reach `help()`, signatures and the JSON Schema.
+"""Pydantic models whose attribute docstrings reach `help()` as well as the JSON Schema.
 
 Pydantic validates, and its machinery stays out of `help()`. Docstrings are parsed from the source,
 and validators built, on first use: most programs use few of the models.

@@ -1,4 +1,4 @@
-"""Models of the sensitive values in a class: their diversity, and their closeness to the table."""
+"""The models of the sensitive values in a class."""
 
 from __future__ import annotations
 

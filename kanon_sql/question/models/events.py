@@ -1,4 +1,4 @@
-"""Models of event tables, where a person has many records and an attacker knows some of them."""
+"""The models of event tables, where an attacker knows some of a person's records."""
 
 from __future__ import annotations
 

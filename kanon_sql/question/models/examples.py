@@ -1,4 +1,4 @@
-"""The worked examples on the models' pages: records or cells that violate, and that satisfy."""
+"""The worked examples on the models' pages: one that violates beside one that satisfies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of the sizes of classes, and of their matches in a reference."""
+"""The models of the sizes of classes, in the release or in a reference."""
 
 from __future__ import annotations
 

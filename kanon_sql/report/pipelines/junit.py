@@ -1,4 +1,4 @@
-"""An audit as JUnit XML, readable by Jenkins, GitLab and GitHub reporters.
+"""An audit as JUnit XML.
 
 A suite is a table and a test case is a check. Elements and attributes follow the schema that
 Jenkins validates against (junit-10.xsd of its xUnit plugin), so locations are in a test case's

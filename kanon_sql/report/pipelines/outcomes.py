@@ -1,4 +1,4 @@
-"""Audit outcomes for pipelines: one per check, with a stable name, a text and a location.
+"""The outcomes of an audit for pipelines, one per check.
 
 The machine-readable formats (JUnit, SARIF, workflow commands) are rendered from these, so they
 agree. None contains a value of the data or of a spec.

@@ -1,4 +1,4 @@
-"""The sections on what a release lost, and on the cost of each k."""
+"""The sections on what a release lost, on what each k costs."""
 
 from __future__ import annotations
 

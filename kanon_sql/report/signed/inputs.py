@@ -1,4 +1,4 @@
-"""Builds the sign-off report and charts from results, in files or in memory."""
+"""The inputs of a sign-off report: results, in files or in memory."""
 
 from __future__ import annotations
 

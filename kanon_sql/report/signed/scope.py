@@ -1,4 +1,4 @@
-"""The first three sections: subject, finding, scope; of tables of records and published ones."""
+"""The first three sections of a sign-off report: subject, finding, scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The content and audience of a sign-off report."""
+"""The subject of a sign-off report, as its audience may see it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Wording of figures, models and tables, without layout."""
+"""The wording of results, without layout."""

@@ -1,4 +1,4 @@
-"""The wording of checks on events, and of the curve of known events."""
+"""The wording of checks on events."""
 
 from __future__ import annotations
 

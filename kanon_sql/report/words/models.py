@@ -1,4 +1,4 @@
-"""A check in words: status, title, result and extent."""
+"""A check in words: status, title, result, extent."""
 
 from __future__ import annotations
 

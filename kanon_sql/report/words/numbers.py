@@ -1,4 +1,4 @@
-"""Formats numbers, shares and lists."""
+"""The wording of numbers, shares, lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result and extent of each check in words: next to its requirement, and as a sentence."""
+"""The result of each check in words: next to its requirement, or as a sentence."""
 
 from __future__ import annotations
 

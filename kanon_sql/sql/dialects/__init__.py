@@ -1,4 +1,4 @@
-"""Transpiles the templates' SQL to other dialects.
+"""The templates' SQL in other dialects.
 
 sqlglot does most; rules, one file per dialect, correct what it gets wrong or where an engine's
 semantics differ from DuckDB's. Knows no database.

@@ -1,4 +1,4 @@
-"""Rules for MySQL, from 8.0.17 on, and for MariaDB, from 10.6 on.
+"""The rules for MySQL from 8.0.17 on, for MariaDB from 10.6 on.
 
 MariaDB's have another collation, and REGEXP as an operator.
 """

@@ -1,4 +1,4 @@
-"""Formats transpiled SQL: lower-case keywords, and quotes only where needed."""
+"""The spelling of transpiled SQL: lower-case keywords, quotes only where needed."""
 
 from __future__ import annotations
 

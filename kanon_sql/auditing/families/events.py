@@ -1,4 +1,4 @@
-"""Runs the steps on an event table and judges its checks.
+"""The family of checks on events.
 
 A draw proves violations and never that a bound is kept: the attack it makes is a possible one, and
 a better one may exist.
@@ -8,26 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from kanon_sql.engines.session import Session
-from kanon_sql.errors import InputError, option, plural
-from kanon_sql.plan.event_plan import EventCheck, EventPlan
-from kanon_sql.plan.preconditions import WITH_ENTITY
-from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.errors import InputError
+from kanon_sql.plan.answers import Answers
+from kanon_sql.plan.audit_plan import Plan
+from kanon_sql.plan.event_plan import EVENTS, EventCheck, expanded, is_exact, most_counted
+from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.question.models.base import Number
-from kanon_sql.question.models.events import (
-    MOST_COMBINATIONS,
-    MOST_EXPANDED,
-    KmAnonymity,
-    KnownEvents,
-)
+from kanon_sql.question.models.events import KmAnonymity, KnownEvents
 from kanon_sql.results.table import CheckResult, Events
 from kanon_sql.sql.quoting import exactly
-from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Row
 
 Z = 1.959963984540054
 """The normal quantile of a 95 % interval."""
@@ -149,51 +141,15 @@ def _binomial(x: int, n: int, share: float) -> float:
     return math.exp(choices + x * math.log(share) + (n - x) * math.log1p(-share))
 
 
-# --- running the steps ----------------------------------------------------------------------
+# --- reading the steps ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class EventAnswers:
-    """The figures of the events, and the verdict of each check on them."""
-
-    records: int
-    people: int
-    events: Events | None
-    checks: tuple[CheckResult, ...]
-    shown: tuple[Statement, ...] = ()
-    """The step that lists values on request: of pairs, if these were few enough to count."""
-
-
-def answer_events(question: ResolvedQuestion, plan: EventPlan, session: Session) -> EventAnswers:
-    """Run the steps on events. Raises `InputError` for records without a person, quasi-identifiers
-    that differ within a person, and combinations that are too many."""
-    counts = event_counts(question, plan, session)
-    if counts.events is None:
-        checks = [
-            CheckResult(planned.check.model.name(), planned.check.model.parameters, None, None)
-            for planned in plan.checks
-        ]
-        return EventAnswers(0, 0, None, tuple(checks))
-    expanded = to_expand(plan, session)
-    results = tuple(_judged(check, counts.people, expanded, session) for check in plan.checks)
-    lists_pairs = expanded.get(2, math.inf) <= MOST_COMBINATIONS
-    shown = plan.shown[1 if lists_pairs else 0]
-    return EventAnswers(counts.records, counts.people, counts.events, results, (shown,))
-
-
-def event_counts(question: ResolvedQuestion, plan: EventPlan, session: Session) -> EventAnswers:
-    """The figures of the events, without checks."""
-    row = session.row(plan.counts)
-    fault = WITH_ENTITY.fault(
-        row, table=question.table.name, column=question.entity.name if question.entity else ""
-    )
-    if fault is not None:
-        raise InputError(fault)
-    if not row["kanon_records"]:
-        return EventAnswers(0, 0, None, ())
-    if plan.quasi_identifiers is not None:
-        _refuse_several(question, session.row(plan.quasi_identifiers))
-    events = Events(
+def events_of(question: ResolvedQuestion, answers: Answers) -> Events | None:
+    """The figures of the events; None without records."""
+    row = answers.row(EVENTS)
+    if row is None or not row["kanon_records"]:
+        return None
+    return Events(
         columns=tuple(column.name for column in question.events),
         distinct=int(row["kanon_distinct"]),
         person_events=int(row["kanon_person_events"]),
@@ -201,44 +157,30 @@ def event_counts(question: ResolvedQuestion, plan: EventPlan, session: Session) 
         most=int(row["kanon_most"]),
         records_with_null_event=int(row["kanon_with_null"]),
     )
-    return EventAnswers(int(row["kanon_records"]), int(row["kanon_people"]), events, ())
 
 
-def _refuse_several(question: ResolvedQuestion, row: Row) -> None:
-    several, people = int(row["kanon_in_several"]), int(row["kanon_people"])
-    if several:
-        names = ", ".join(column.name for column in question.quasi_identifiers)
-        it = "it" if len(question.quasi_identifiers) == 1 else "them"
-        has = (
-            "has several values" if len(question.quasi_identifiers) == 1 else "have several values"
-        )
-        raise InputError(
-            f"{question.table.name}: {names} {has} for {several:,} of {plural(people, 'person')}: "
-            f"name {it} among {option('events')}, or leave {it} out."
-        )
+def people_with_events(answers: Answers) -> int:
+    """The number of people in an event table; 0 without records."""
+    row = answers.row(EVENTS)
+    return int(row["kanon_people"]) if row and row["kanon_records"] else 0
 
 
-def to_expand(plan: EventPlan, session: Session) -> dict[int, int]:
-    """Number of combinations to expand, by number of events."""
-    if plan.to_count is None:
-        return {1: 0}
-    row = session.row(plan.to_count)
-    pairs = round(row["kanon_ordered_pairs"]) // 2
-    return {1: 0, 2: pairs, 3: pairs + round(row["kanon_ordered_triples"]) // 6}
+def records_with_events(answers: Answers) -> int:
+    """The number of records of an event table."""
+    row = answers.row(EVENTS)
+    return int(row["kanon_records"]) if row else 0
 
 
-def attack(planned: EventCheck, people: int, expanded: dict[int, int], session: Session) -> Attack:
-    """Attack everyone with every combination if these are few enough, otherwise draw."""
+def attack(planned: EventCheck, answers: Answers) -> Attack:
+    """The attack on everyone with every combination, if these are few enough, or on a draw."""
     model = planned.check.model
     assert isinstance(model, KnownEvents)
-    is_exact = model.m <= MOST_EXPANDED and (
-        model.m == 1 or expanded[model.m] <= model.max_combinations
-    )
-    statement = planned.exact[0] if is_exact else planned.drawn
-    assert statement is not None
-    rows = session.rows(statement)
+    people, exact = people_with_events(answers), is_exact(model, answers)
+    step = planned.exact[0] if exact else planned.drawn
+    assert step is not None
+    rows = answers.rows(step.name)
     crowds = tuple((int(row["kanon_crowd"]), int(row["kanon_people"])) for row in rows)
-    if not is_exact:
+    if not exact:
         fewer = int(rows[0]["kanon_fewer"])
         return Attack(model.m, model.k, people, True, crowds, fewer)
     below, alone, chance = (
@@ -249,15 +191,16 @@ def attack(planned: EventCheck, people: int, expanded: dict[int, int], session: 
     return Attack(model.m, model.k, people, False, crowds, fewer, (below, alone, chance))
 
 
-def _judged(
-    planned: EventCheck, people: int, expanded: dict[int, int], session: Session
-) -> CheckResult:
-    match planned.check.model:
+def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
+    """The result of a check on events. Raises `InputError` for combinations that are too many."""
+    assert plan.events is not None
+    planned = plan.events.of(check)
+    match check.model:
         case KmAnonymity() as model:
-            return _km_anonymity(model, planned, expanded, session)
+            return _km_anonymity(model, planned, answers)
         case KnownEvents() as model:
-            return _known_events(model, planned, attack(planned, people, expanded, session))
-    raise AssertionError(f"nothing judges {planned.check.model.name()}")
+            return _known_events(model, planned, attack(planned, answers))
+    raise AssertionError(f"{check.model.name()} is no model of events")
 
 
 # --- known events ---------------------------------------------------------------------------
@@ -318,18 +261,16 @@ def _draw_verdict(model: KnownEvents, outcome: Attack) -> tuple[bool | None, str
 # --- k^m-anonymity --------------------------------------------------------------------------
 
 
-def _km_anonymity(
-    model: KmAnonymity, planned: EventCheck, expanded: dict[int, int], session: Session
-) -> CheckResult:
-    """Count combinations of each size, or of the smaller ones if all are too many."""
-    most = max(m for m in range(1, model.m + 1) if m == 1 or expanded[m] <= model.max_combinations)
+def _km_anonymity(model: KmAnonymity, planned: EventCheck, answers: Answers) -> CheckResult:
+    """The combinations of each size, or of the smaller ones if all are too many."""
+    most = most_counted(model, answers)
     complete = most == model.m
-    rows = session.rows(planned.exact[most - 1])
+    rows = answers.rows(planned.exact[most - 1].name)
     counted = [row for row in rows if row["kanon_combinations"]]
     violating = sum(round(row["kanon_violating"]) for row in rows) if model.k else None
     if not complete and not violating and planned.check.requested:
         raise InputError(
-            f"m = {most + 1} has {expanded[most + 1]:,} combinations to count: raise "
+            f"m = {most + 1} has {expanded(answers)[most + 1]:,} combinations to count: raise "
             f"max_combinations, ask m = {most}, or coarsen the events."
         )
     shortfall = {
@@ -361,7 +302,7 @@ def _km_anonymity(
     )
 
 
-def event_warnings(question: ResolvedQuestion, checks: Sequence[CheckResult]) -> Iterator[str]:
+def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Iterator[str]:
     """Warnings about undecided checks, and about a draw that other databases may not repeat."""
     is_violated = any(check.holds is False for check in checks)
     of_table = "is not shown to hold" if is_violated else "is measured and nothing is shown to hold"
@@ -376,7 +317,7 @@ def event_warnings(question: ResolvedQuestion, checks: Sequence[CheckResult]) ->
                 f"the table {of_table}."
             )
     if any(check.details.get("drawn") for check in checks):
-        yield from draw_warnings(question)
+        yield from draw_warnings(plan.question)
 
 
 def draw_warnings(question: ResolvedQuestion) -> Iterator[str]:

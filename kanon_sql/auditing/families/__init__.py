@@ -1,0 +1,1 @@
+"""What each family of models reads off the rows of an audit."""
