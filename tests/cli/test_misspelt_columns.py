@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import kanon_sql as kanon
-from kanon_sql.question.spec import ROLES, TableSpec
+from kanon_sql.question.roles import NAMES
+from kanon_sql.question.spec import TableSpec
 from tests.support.commands import run
 
 VISITS = "person,zip,age,ward,month,weight,ill\n1,a,20,A,1,1,flu\n2,a,21,A,2,1,HIV\n"
@@ -127,7 +128,7 @@ def test_a_published_table_of_a_spec_locates_each_of_them_at_its_key() -> None:
         assert f'cells.yml:{place}: visits.csv has no column "{name}"' in ended.stderr
 
 
-@pytest.mark.parametrize("key", [key for key in ROLES if key != "undecided"])
+@pytest.mark.parametrize("key", [key for key in NAMES if key != "undecided"])
 def test_python_names_those_of_every_role(key: str) -> None:
     roles = {"quasi_identifiers": ["zipp"], "entity": "nobody"}
     roles |= {key: "illl" if key in ("entity", "weight") else ["illl"]}
@@ -151,7 +152,7 @@ def test_every_key_that_names_columns_is_a_role_or_known_to_this_test() -> None:
         # Which name columns too, and are read beside the roles.
         *("where", "levels", "references", "earlier_releases", "checks"),
     }
-    assert set(TableSpec.model_fields) == set(ROLES) | others
+    assert set(TableSpec.model_fields) == set(NAMES) | others
 
 
 @pytest.mark.parametrize(("known", "entity"), [("zip,age", "ill"), ("ZIP,AGE", "ILL")])
