@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections.abc import Iterator, Sized
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,8 @@ import kanon_sql as kanon
 from kanon_sql.question.models.catalogue import ALL_MODELS
 from kanon_sql.question.policy import policies
 
-NAMES = {"kanon": kanon, "pa": pa, "pd": pd}
-"""What the Python of a call may name."""
+NAMES = {"kanon": kanon, "pa": pa, "pd": pd, "Decimal": Decimal, "inf": math.inf}
+"""What the Python of a call may name, beside the tables of its group."""
 COUNTED: dict[str, Sized] = {"models": ALL_MODELS, "policies": policies()}
 """What a sentence says the number of, as in `<models>`."""
 
@@ -35,7 +37,9 @@ def refusals() -> Iterator[Any]:
                 for name, values in COUNTED.items():
                     says = says.replace(f"<{name}>", str(len(values)))
                 name = f"{file.stem}: {group['title']}, {number}"
-                yield pytest.param({**each, "files": files, "says": says}, id=name)
+                tables = group.get("tables", {})
+                whole = {**each, "files": files, "tables": tables, "says": says}
+                yield pytest.param(whole, id=name)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -62,8 +66,9 @@ def test_it_is_refused_with_the_whole_sentence(
         found = (ended.stderr, ended.exit_code, ended.stdout)
         expected = (f"error: {refusal['says']}\n", refusal.get("exit", 2), "")
     else:
+        tables = {name: pa.table(columns) for name, columns in refusal["tables"].items()}
         with pytest.raises(kanon.KanonError) as refused:
-            eval(refusal["call"], {**NAMES})
+            eval(refusal["call"], NAMES | tables)
         found = (str(refused.value), refused.value.exit_code, type(refused.value).__name__)
         expected = (refusal["says"], refusal.get("exit", 2), refusal["error"])
 
