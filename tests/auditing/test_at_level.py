@@ -552,32 +552,6 @@ def test_a_value_of_the_reference_that_the_hierarchy_lacks() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ({"levels": {"zip": 3}},
-         'reference voters: "zip" has levels 0 to 2; level 3 was asked for.'),
-        ({"levels": {"zup": 1}},
-         'reference voters: "zup" is no quasi-identifier, and has no levels. '
-         'Quasi-identifiers: zip, age. Did you mean "zip"?'),
-        ({"levels": {"zip": 1}, "entity": "zip_code"},
-         'reference voters: column "zip_code" plays two parts, so it can\'t be at a level '
-         "for one of them. Copy it under another name in a view."),
-    ],
-)  # fmt: skip
-def test_levels_of_a_reference_that_are_none(parts: dict[str, Any], message: str) -> None:
-    reference = kanon.ReferenceSpec(source=VOTERS, columns=COLUMNS, **parts)
-
-    with pytest.raises(kanon.SpecError) as refused:
-        kanon.audit(
-            RELEASE,
-            quasi_identifiers={"zip": {"hierarchy": LISTED_ZIPS}, "age": {}},
-            references={"voters": reference},
-        )
-
-    assert str(refused.value) == message
-
-
 def test_the_command_line_says_the_level_of_a_reference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -153,13 +153,6 @@ def test_a_missing_file_is_found_in_the_spec(tmp_path: Path, part: str, verb: An
     assert "no." in line[marker.index("^") : len(marker)]
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(kanon.SpecError) as refused:
-        kanon.AuditSpec.from_file(tmp_path / "no.yml")
-
-    assert str(refused.value) == f"there is no file {tmp_path}/no.yml."
-
-
 def test_a_file_that_is_not_utf_8(tmp_path: Path) -> None:
     (tmp_path / "kanon.yml").write_bytes("tables: [{source: Bücher.csv}]".encode("latin-1"))
 
