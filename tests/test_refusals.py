@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shlex
-from collections.abc import Iterator, Sized
+from collections.abc import Callable, Iterator, Sized
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from kanon_sql.question.policy import policies
 
 NAMES = {"kanon": kanon, "pa": pa, "pd": pd, "Decimal": Decimal, "inf": math.inf}
 """What the Python of a call may name, beside the tables of its group."""
+KINDS: dict[str, Callable[[Any], Any]] = {"tables": pa.table, "frames": pd.DataFrame}
+"""How the tables of a group are made."""
 COUNTED: dict[str, Sized] = {"models": ALL_MODELS, "policies": policies()}
 """What a sentence says the number of, as in `<models>`."""
 
@@ -37,9 +39,8 @@ def refusals() -> Iterator[Any]:
                 for name, values in COUNTED.items():
                     says = says.replace(f"<{name}>", str(len(values)))
                 name = f"{file.stem}: {group['title']}, {number}"
-                tables = group.get("tables", {})
-                whole = {**each, "files": files, "tables": tables, "says": says}
-                yield pytest.param(whole, id=name)
+                shared = {kind: group.get(kind, {}) for kind in KINDS}
+                yield pytest.param({**shared, **each, "files": files, "says": says}, id=name)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -66,7 +67,11 @@ def test_it_is_refused_with_the_whole_sentence(
         found = (ended.stderr, ended.exit_code, ended.stdout)
         expected = (f"error: {refusal['says']}\n", refusal.get("exit", 2), "")
     else:
-        tables = {name: pa.table(columns) for name, columns in refusal["tables"].items()}
+        tables = {
+            name: make(columns)
+            for kind, make in KINDS.items()
+            for name, columns in refusal[kind].items()
+        }
         with pytest.raises(kanon.KanonError) as refused:
             eval(refusal["call"], NAMES | tables)
         found = (str(refused.value), refused.value.exit_code, type(refused.value).__name__)
