@@ -23,6 +23,7 @@ import yaml
 from jinja2 import Environment, meta
 from links import tracked
 from places import HOUSE, ROOT, TESTS
+from rewrites import WITH_RULES, pairs_of
 from schemas import faults
 from warehouses import ENGINES
 
@@ -36,6 +37,7 @@ from kanon_sql.question.models.base import IN_WORDS, Model
 from kanon_sql.question.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 from kanon_sql.report.words.phrases import has_phrases
 from kanon_sql.sql import macros
+from kanon_sql.sql.dialects import rules_of
 from kanon_sql.sql.dialects.rules import TRAITS, Traits
 
 RULE = (
@@ -399,6 +401,14 @@ def test_the_readme_lists_every_model() -> None:
         readme = expected
 
     assert readme == expected
+
+
+@pytest.mark.parametrize("dialect", WITH_RULES)
+def test_every_rewrite_rule_has_a_pair(dialect: str) -> None:
+    rules = {node.__name__ for node in rules_of(dialect)}
+    pairs = {pair.rule for pair in pairs_of(dialect)}
+
+    assert pairs == rules, f"pairs in tests/sql/rewrites/{dialect}.sql"
 
 
 def test_every_macro_file_opens_with_what_it_computes() -> None:

@@ -26,7 +26,7 @@ from oracle_optimal import Hierarchy, Problem
 
 import kanon_sql as kanon
 from kanon_sql.anonymizing.release.options import METRIC_NAMES
-from kanon_sql.errors import EngineError, SpecError
+from kanon_sql.errors import EngineError
 
 DATA = os.environ.get("KANON_SQL_DATA")
 
@@ -548,35 +548,6 @@ def test_what_all_classes_together_fail_is_no_matter_of_a_class(people: Path) ->
 
     assert done.exit_code == 1
     assert "a requirement on all classes together still fails" in " ".join(done.stdout.split())
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ("--gap 0", "--gap must be a share above 0%"),
-        ("--gap 0%", "--gap must be a share above 0%"),
-        ("--gap 150%", "--gap must be a share above 0% and below 100%"),
-        ("--metric lost", "there is no metric 'lost' to choose by"),
-        ("--keep sex", '--keep: people.csv has no column "sex"'),
-        ("--at-most sex=1", '--at-most: people.csv has no column "sex"'),
-        ("--at-most age=1 --keep age", '"age" is named in --keep and in --at-most'),
-        ("--weight-of sex=2", '--weight-of: people.csv has no column "sex"'),
-        ("--weight-of age=-1", "a number above 0"),
-        ("--metric precision --weight-of age=2", "--weight-of: they are for the metric loss"),
-        ("--max-suppressed 1.5", "--max-suppressed must be a number of records, or a share"),
-    ],
-)
-def test_a_bad_question_is_refused(people: Path, options: str, said: str) -> None:
-    done = asked_of(people, *options.split())
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert said in done.stderr
-
-
-@pytest.mark.parametrize("asked", [{"gap": "3%"}, {"minimal_nodes": True}], ids=str)
-def test_datafly_has_no_such_search(people: Path, asked: dict[str, Any]) -> None:
-    with pytest.raises(SpecError, match="algorithm optimal"):
-        kanon.anonymize(people, {"zip": TOWNS}, k=2, **asked)
 
 
 def test_a_gap_that_will_do_is_proved(people: Path) -> None:

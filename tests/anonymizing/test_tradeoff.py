@@ -14,7 +14,6 @@ from click.testing import Result
 from commands import run
 
 import kanon_sql as kanon
-from kanon_sql.errors import SpecError
 from kanon_sql.report import terminal
 from kanon_sql.report import tradeoff as report
 from kanon_sql.results.release import Metrics, Point, Search, Tradeoff
@@ -191,23 +190,6 @@ def test_one_k_is_one_point(people: Path) -> None:
     assert tradeoff(people, "--k", "5").exit_code == 0
 
 
-@pytest.mark.parametrize("k", [0, -1, True, 2.5, [], ["two"]], ids=repr)
-def test_what_is_no_k_is_refused(people: Path, k: Any) -> None:
-    with pytest.raises(SpecError, match="k"):
-        kanon.tradeoff(people, LEVELS, k=k)
-
-
-@pytest.mark.parametrize(
-    "option",
-    [["--k", "0"], ["--k", "2,x"], ["--metric", "lost"], ["--gap", "0"], ["--keep", "sex"]],
-    ids=" ".join,
-)
-def test_a_bad_question_is_refused(people: Path, option: list[str]) -> None:
-    done = tradeoff(people, *option)
-
-    assert (done.exit_code, done.stdout) == (2, "")
-
-
 def test_a_table_without_records_has_no_data(tmp_path: Path) -> None:
     (tmp_path / "none.csv").write_text("zip,age\n")
     done = tradeoff(tmp_path / "none.csv", "--format", "json")
@@ -280,18 +262,3 @@ def test_both_curves_are_told_drawn_and_read_back(people: Path) -> None:
     assert [(each["algorithm"], each["k"]) for each in drawn] == [
         ("local", 2), ("local", 5), ("optimal", 2), ("optimal", 5),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--algorithm", "datafly"],
-        ["--algorithm", "local", "--metric", "precision"],
-        ["--algorithm", "local", "--gap", "5%"],
-    ],
-    ids=" ".join,
-)
-def test_what_no_recoding_goes_by_is_refused(people: Path, options: list[str]) -> None:
-    done = tradeoff(people, *options)
-
-    assert (done.exit_code, done.stdout) == (2, "")

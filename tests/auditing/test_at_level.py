@@ -103,25 +103,6 @@ def test_every_model_looks_at_the_level() -> None:
     assert [check.achieved for check in table.checks[:2]] == [1, pytest.approx(0.5)]
 
 
-@pytest.mark.parametrize(
-    ("levels", "message"),
-    [
-        ({"age": 3}, '"age" has levels 0 to 2; level 3 was asked for.'),
-        ({"zip": 6}, '"zip" has levels 0 to 5'),
-        (
-            {"zup": 1},
-            '"zup" is no quasi-identifier, and has no levels. Quasi-identifiers: zip',
-        ),
-        ({"age": -1}, "levels.age"),
-    ],
-)
-def test_levels_that_are_none(levels: dict[str, int], message: str) -> None:
-    with pytest.raises(kanon.SpecError, match=None) as refused:
-        kanon.audit(PATIENTS, quasi_identifiers=KNOWN, levels=levels)
-
-    assert message in str(refused.value)
-
-
 def test_values_that_the_level_has_no_place_for() -> None:
     words = asking.table(["age"], [("34",), ("old",), ("old",), (None,)])
     with pytest.raises(kanon.InputError) as refused:
@@ -245,64 +226,6 @@ def test_a_spec_file_names_levels_and_files_beside_it(tmp_path: Path) -> None:
     assert kanon.audit(kanon.AuditSpec.from_file(tmp_path / "kanon.yml")).holds
 
 
-ANY_COMMAND = ["audit", "audit --dry-run", "compile", "validate", "anonymize", "profile"]
-
-
-@pytest.mark.parametrize("command", ANY_COMMAND)
-def test_a_hierarchy_of_which_no_level_is_asked_is_linted(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    command: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("zip.csv").write_text("02138,0213*\n02138,0214*\n")
-    Path("people.csv").write_text("zip\n02138\n")
-    Path("kanon.yml").write_text(
-        "tables:\n  - source: people.csv\n    quasi_identifiers: {zip: {hierarchy: zip.csv}}\n"
-        "    checks: [{k_anonymity: {k: 2}}]\n"
-    )
-
-    with pytest.raises(SystemExit) as ended:
-        main([*command.split(), "kanon.yml"])
-
-    out, message = capsys.readouterr()
-    assert (ended.value.code, out) == (2, "")
-    assert message.startswith("error: kanon.yml:3:")
-    assert "zip.csv:2" in message
-
-
-@pytest.mark.parametrize("command", ANY_COMMAND)
-@pytest.mark.parametrize(
-    ("file", "message"),
-    [
-        ("none.csv", "none.csv: the hierarchy can't be read: No such file or directory."),
-        ("none.parquet", "none.parquet: no such file."),
-    ],
-)
-def test_a_hierarchy_of_which_no_level_is_asked_must_be_there(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    command: str,
-    file: str,
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("people.csv").write_text("zip\n02138\n")
-    Path("kanon.yml").write_text(
-        f"tables:\n  - source: people.csv\n    quasi_identifiers: {{zip: {{hierarchy: {file}}}}}\n"
-        "    checks: [{k_anonymity: {k: 2}}]\n"
-    )
-
-    with pytest.raises(SystemExit) as ended:
-        main([*command.split(), "kanon.yml"])
-
-    out, err = capsys.readouterr()
-    assert (ended.value.code, out) == (2, "")
-    assert message in err
-
-
 def test_a_table_of_which_no_level_is_asked_is_not_read_where_only_sql_is_made() -> None:
     asked = {"quasi_identifiers": {"zip": {"hierarchy": "zips"}}, "checks": [kanon.KAnonymity(k=2)]}
 
@@ -359,43 +282,6 @@ def test_a_bad_hierarchy_ends_with_a_sentence(
 
     printed = capsys.readouterr()
     assert (ended.value.code, printed.out, printed.err) == (2, "", f"error: {message}\n")
-
-
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        ("width:0", "width:0: width must be a number above 0"),
-        ("width:-5", "width:-5: width must be a number above 0"),
-        ("width:9999999999999999999", "width:9999999999999999999: width must be a number above 0"),
-        ("width:2.5", 'people.csv: 1 value of "size", held by 1 record, is not a number, so width '
-         "2.5 can't group it. --decimal , reads numbers with a decimal comma. "
-         "Leave those records out with a condition, or mend them.\n"),
-        ("round:1.5", "round:1.5: round must be a whole number from 1 to 10^18"),
-        ("cuts:40,18", "cuts:40,18: cuts must be numbers in ascending order"),
-        ("cuts:18,18", "cuts:18,18: cuts must be numbers in ascending order"),
-        ("date:month", 'people.csv: 3 values of "size", held by 3 records, are not dates, so month '
-         "can't group them."),
-        ("top:80,90", "top:80,90: top 90 comes after top 80 and is finer."),
-        ("width:10,15", '"size": level 2 (width 15) doesn\'t follow from level 1 (width 10): '),
-    ],
-)  # fmt: skip
-def test_a_bad_builder_ends_with_a_sentence(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    how: str,
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("people.csv").write_text("size\n7.25\n3\nold\n\n")
-
-    asked = ["audit", "people.csv", "--qi", "size", "--level", "size=1"]
-    with pytest.raises(SystemExit) as ended:
-        main([*asked, "--hierarchy", f"size={how}"])
-
-    printed = capsys.readouterr()
-    assert (ended.value.code, printed.out) == (2, "")
-    assert printed.err.startswith(f"error: {message}")
 
 
 def test_several_roots_and_levels_that_repeat_are_levels(tmp_path: Path) -> None:
@@ -664,32 +550,6 @@ def test_a_value_of_the_reference_that_the_hierarchy_lacks() -> None:
         'pyarrow.Table: 1 value of "zip_code", held by 3 records, is not in the hierarchy of zip. '
         "Add what is lacking, spelled as in the table."
     )
-
-
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ({"levels": {"zip": 3}},
-         'reference voters: "zip" has levels 0 to 2; level 3 was asked for.'),
-        ({"levels": {"zup": 1}},
-         'reference voters: "zup" is no quasi-identifier, and has no levels. '
-         'Quasi-identifiers: zip, age. Did you mean "zip"?'),
-        ({"levels": {"zip": 1}, "entity": "zip_code"},
-         'reference voters: column "zip_code" plays two parts, so it can\'t be at a level '
-         "for one of them. Copy it under another name in a view."),
-    ],
-)  # fmt: skip
-def test_levels_of_a_reference_that_are_none(parts: dict[str, Any], message: str) -> None:
-    reference = kanon.ReferenceSpec(source=VOTERS, columns=COLUMNS, **parts)
-
-    with pytest.raises(kanon.SpecError) as refused:
-        kanon.audit(
-            RELEASE,
-            quasi_identifiers={"zip": {"hierarchy": LISTED_ZIPS}, "age": {}},
-            references={"voters": reference},
-        )
-
-    assert str(refused.value) == message
 
 
 def test_the_command_line_says_the_level_of_a_reference(

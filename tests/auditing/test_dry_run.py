@@ -179,38 +179,7 @@ def test_a_search_in_postgres(
     assert server.run("select is_called from reads") == [(False,)]
 
 
-def test_a_search_that_can_not_be_asked_is_refused(
-    server: Database, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = shown(
-        capsys, "people", "--connect", server.url, "--output", "release.csv", command="anonymize"
-    )
-
-    assert (code, out) == (2, "")
-    assert "the records of a release stay in postgres" in err
-
-
 # --- what is refused --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("command", "option", "value"),
-    [
-        ("audit", "--format", "json"),
-        ("anonymize", "--format", "json"),
-        ("anonymize", "--result", "result.json"),
-    ],
-)
-def test_there_is_no_result(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, option: str, value: str
-) -> None:
-    people = tmp_path / "people.csv"
-    people.write_text("age\n34\n", encoding="utf-8")
-
-    code, out, err = shown(capsys, str(people), option, value, command=command)
-
-    assert (code, out) == (2, "")
-    assert "has no result for --" in err
 
 
 def test_what_does_not_fit_is_refused(server: Database, capsys: pytest.CaptureFixture[str]) -> None:

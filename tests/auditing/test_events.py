@@ -30,8 +30,6 @@ from kanon_sql.sql.macros import render
 
 VISITS = [(f"p{person}", ward) for person in range(12) for ward in "abcdefgh"[: 4 + person % 3]]
 VISITS += [("p12", "rare ward"), ("p12", "a"), ("p12", "b")]
-PAIRS = 4 * (math.comb(4, 2) + math.comb(5, 2) + math.comb(6, 2)) + 1
-"""Those of events that somebody else has too: all but the rare ward's."""
 
 
 def table(rows: list[tuple[Any, ...]], *names: str) -> pyarrow.Table:
@@ -310,38 +308,6 @@ def test_the_share_of_a_draw_is_of_the_people_attacked() -> None:
 
 
 # --- what is refused, and what is shown -----------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        (["--events", "ward"], "events need an entity"),
-        (["--qi", "ward", "--check", "km_anonymity:k=2"], "km_anonymity needs events"),
-        ([*ASKED, "--qi", "ward"], "is both a quasi-identifier and part of an event"),
-        (["--entity", "person", "--events", "*"], "name the columns that make an event"),
-        (["--entity", "person", "--events", "wrad"], 'Did you mean "ward"?'),
-        ([*ASKED, "--k", "5"], "k_anonymity is about classes"),
-        ([*ASKED, "--reference", "r=x.csv"], "a reference is compared by quasi-identifiers"),
-        ([*ASKED, "--earlier", "x.csv"], "an earlier release is compared by quasi-identifiers"),
-        ([*ASKED, "--weight", "ward2"], "events can't be combined with a weight"),
-        ([*ASKED, "--nulls", "wildcard"], "events can't be combined with nulls: wildcard"),
-        ([*ASKED, "--level", "person=1"], "has no levels. Columns with levels: ward."),
-        ([*ASKED, "--check", "known_events:m=21"], "a whole number from 1 to 20"),
-        ([*ASKED, "--check", "known_events:m=2,max_share=5"], "a share is between 0 and 1"),
-        ([*ASKED, "--check", "km_anonymity:m=4"], "known_events draws for more"),
-        (
-            [*ASKED, "--check", "km_anonymity:k=1,m=2,max_combinations=3"],
-            f"m = 2 has {PAIRS} combinations to count: raise max_combinations, ask m = 1, or",
-        ),
-    ],
-)
-def test_what_is_refused(
-    visits: str, capsys: pytest.CaptureFixture[str], asked: list[str], said: str
-) -> None:
-    code, out, err = run(capsys, "audit", visits, *asked)
-
-    assert (code, out) == (2, "")
-    assert said in err
 
 
 def test_other_verbs_refuse_events(visits: str, capsys: pytest.CaptureFixture[str]) -> None:

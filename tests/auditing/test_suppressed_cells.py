@@ -284,16 +284,6 @@ def test_a_category_without_a_row_is_unknown(
     assert (check.holds, check.achieved, check.details["suppressed"]) == expected
 
 
-def test_what_no_category_explains_does_not_advise_what_was_said(tmp_path: Path) -> None:
-    file = write(tmp_path / "t.csv", ["region", "n"], [["a", 12], ["b", 20], ["Total", 30]])
-
-    result = run("tables", str(file), *ASKED, "--absent", "suppressed", "--derivable")
-
-    assert result.exit_code == 2
-    assert "a total is less than its parts" in result.stderr
-    assert "--absent" not in result.stderr
-
-
 # --- the screen and the command --------------------------------------------------------------
 
 STARRED = [["N", "*"], ["S", 12], ["W", 10], ["Total", 25]]
@@ -404,13 +394,6 @@ def test_a_table_too_large_to_search_ends_only_what_is_required(
 
     assert (measured.exit_code, required.exit_code, required.stdout) == (0, 2, "")
     assert "cells are more than the 2 that derivable can search" in required.stderr
-
-
-def test_a_mark_that_is_contradicted_is_refused(starred: str) -> None:
-    result = run("tables", starred, *ASKED, "--suppressed", "*=5..9", "--derivable")
-
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "a suppressed cell would lie outside what its mark says" in result.stderr
 
 
 def test_no_label_and_no_figure_is_shown_unasked(starred: str) -> None:
@@ -560,15 +543,6 @@ def test_a_rule_without_a_number_is_the_user_s(tmp_path: Path) -> None:
     assert (with_p.not_asked, with_p.asked, with_p.held) == ((), 2, 2)
 
 
-def test_a_policy_of_which_nothing_can_be_asked_is_refused(tmp_path: Path) -> None:
-    file = str(write(tmp_path / "t.csv", ["ward"], [["a"]] * 20))
-
-    result = run("tables", file, "--by", "ward", "--policy", "us-census-drb")
-
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "none of the rules of us-census-drb can be asked of this table" in result.stderr
-
-
 def test_a_comparison_of_a_policy_is_made_with_every_second_table(tmp_path: Path) -> None:
     text = (Path(__file__).parent.parent / "question" / "test_policy.py").read_text(
         encoding="utf-8"
@@ -649,18 +623,6 @@ def test_a_spec_names_what_is_confidential(tmp_path: Path) -> None:
     assert "63" not in result.stdout.partition('"seal"')[0]
     checks = [each for each in _table(result)["checks"] if each["model"] == "dominance"]
     assert {each["parameters"].get("k") for each in checks} == {"confidential"}
-
-
-def test_values_are_not_for_outsiders(starred: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refused before anything is read."""
-    monkeypatch.setattr("kanon_sql.auditing.published_tables.audit_cells", None)
-
-    result = run(
-        "tables", starred, *ASKED, "--suppressed", "*", "--show-values", "--audience", "external"
-    )
-
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "--show-values is not for an external audience" in result.stderr
 
 
 def test_a_parameter_that_does_not_exist_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow
 import pytest
-from commands import run
 from generated import Filled, few
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -127,16 +126,6 @@ def test_moving_the_point_moves_nothing(counts: list[int], hidden: set[int], pla
     assert found([f"{Decimal(n).scaleb(-places):f}" for n in whole]) == found(list(map(str, whole)))
 
 
-def test_figures_that_are_too_long_are_refused_by_name() -> None:
-    figures = ["*", "1234567890123456789012345", f"0.{'1' * 20}", "2234567890123456789012345"]
-
-    with pytest.raises(kanon.InputError) as refused:
-        asked(table_of(figures).arrow, suppressed="*", magnitude=True)
-
-    assert "figures of n have 25 digits when added, and 20 decimals; up to 36" in str(refused.value)
-    assert "1234" not in str(refused.value)
-
-
 # --- counts ----------------------------------------------------------------------------------
 
 
@@ -171,24 +160,6 @@ def test_a_count_is_written_as_a_whole_number(
         ):
             asked(data, **more)
     assert asked(data, magnitude=True).status == "measured"
-
-
-def test_the_count_beside_a_magnitude_is_one_too() -> None:
-    data = pyarrow.table({"region": ["a", "Total"], "v": [7.5, 7.5], "n": ["1.5", "1.5"]})
-
-    with pytest.raises(kanon.InputError, match="2 of 2 values of n are not written"):
-        asked(data, value="v", count="n")
-
-
-def test_the_sentence_names_the_separator_of_thousands(tmp_path: Path) -> None:
-    file = tmp_path / "t.csv"
-    file.write_text("geo;n\na;11.000\nb;18.000\nT;29.000\n")
-    asking = ("--by", "geo", "--value", "n", "--published", "--total-label", "T")
-
-    result = run("tables", str(file), *asking, "--threshold", "20")
-
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "If it separates thousands, write the counts without it" in result.stderr
 
 
 def test_a_range_between_whole_numbers_holds_those_inside() -> None:

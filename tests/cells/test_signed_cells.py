@@ -265,12 +265,6 @@ def test_an_audit_by_a_policy_that_hides_nothing_shows_its_figures(tmp_path: Pat
     assert "k ≥ 7" in audited("external", "--min-cell", "1")
 
 
-def test_values_are_not_for_people_outside() -> None:
-    result = run("tables", "ledger.csv", *QUESTION, "--show-values", "--audience", "external")
-
-    assert (result.exit_code, result.stdout) == (2, "")
-
-
 def test_every_string_of_a_page_is_text(tmp_path: Path) -> None:
     Path("odd.csv").write_text('"<b>x</b>",n\na,3\nb,4\n', encoding="utf-8")
     run("tables", "odd.csv", "--by", '"<b>x</b>"', "--threshold", "3", "--output", "o.json")

@@ -285,24 +285,6 @@ def test_a_spec_of_published_tables_is_validated_compiled_and_accepted() -> None
     assert [each.exit_code for each in (valid, compiled, accepted, gated)] == [0, 0, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ("by: [region, sectr]", 'no column "sectr"'),
-        ("by: [region, sector]\n    margins: [[town]]", '"town" is no dimension'),
-    ],
-)
-def test_validate_names_what_does_not_fit(wrong: str, sentence: str) -> None:
-    text = SPEC.replace("by: [region, sector]", wrong)
-    Path("kanon.yml").write_text(text, encoding="utf-8")
-
-    result = run("validate", "kanon.yml")
-
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert sentence in result.stderr
-    assert "kanon.yml:" in result.stderr
-
-
 def test_a_table_is_validated_by_its_options() -> None:
     result = run("validate", "ledger.csv", "--by", "region", "--value", "turnover")
 

@@ -204,17 +204,6 @@ def test_policies_that_disagree_are_refused(tmp_path: Path) -> None:
     assert PublishedSpec(**settings, policy=both, totals="shown").declared_totals == "shown"
 
 
-@pytest.mark.parametrize("text", ["sum", "rounded", "rounded:", "rounded:0", "rounded:-5", False])
-def test_a_word_that_says_nothing_is_refused(text: Any) -> None:
-    with pytest.raises(kanon.SpecError, match="must be true, shown, or rounded: and a base"):
-        kanon.tables("t.csv", BY, value="n", published=True, totals=text)
-
-
-def test_the_records_say_what_totals_are() -> None:
-    with pytest.raises(kanon.SpecError, match="totals is for a table that is published"):
-        kanon.tables("t.csv", BY, totals="shown")
-
-
 # --- what is found is true -------------------------------------------------------------------
 
 TABLES = st.fixed_dictionaries(

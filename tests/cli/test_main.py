@@ -140,56 +140,6 @@ def test_exit_codes(run, arguments, code):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--k", "0"], "--k must be a whole number, 1 or more; found '0'."),
-        (["--k", "2.5"], "--k must be a whole number, 1 or more; found '2.5'."),
-        (["--k", "-1"], "--k must be a whole number, 1 or more; found '-1'."),
-        (
-            ["--k", "5; drop table"],
-            "--k must be a whole number, 1 or more; found '5; drop table'.",
-        ),
-        (["--t", "x%"], "--t must be a number or a percentage, as in 0.2 or 20%; found 'x%'."),
-        (
-            ["--check", "prosecutor_risk:max_at_risk=250%"],
-            "prosecutor_risk: max_at_risk must be a number from 0 to 1; found '250%'.",
-        ),
-        (
-            ["--check", "basic_beta_likeness:beta=20%,sensitive=diagnosis"],
-            "basic_beta_likeness: beta must be a number, 0 or more; found '20%'. Write 20% as 0.2.",
-        ),
-        (["--timeout", "0"], "--timeout must be a number of seconds above 0; found '0'."),
-        (["--qi", "zip"], 'column "zip" is named twice.'),
-        (["--qi", 'sex,"a'], "--qi 'sex,\"a' is not a list of names; quote one with a comma"),
-        (["--qi", "sex,,id"], "--qi 'sex,,id' has an empty item."),
-        (["--sensitive", "zip"], 'column "zip" is both a quasi-identifier and sensitive'),
-        (
-            ["--format", "jsn"],
-            "there is no format 'jsn'; there are human, json, markdown, junit, sarif, github, "
-            'openlineage. Did you mean "json"?',
-        ),
-        (
-            ["--check", "k_anonimity:k=2"],
-            'there is no model "k_anonimity". Did you mean "k_anonymity"?',
-        ),
-        (["--check", "k_anonymity:k=2,k=3"], "--check k_anonymity:k=2,k=3: k is given twice."),
-        (["--check", "k_anonymity:n=2"], 'k_anonymity has no parameter "n". Its parameters: k.'),
-        (["--check", "k_anonymity:2"], "--check k_anonymity:2: '2' is not KEY=VALUE, as in k=5."),
-        (["--check", "k_anonymity:"], "--check k_anonymity:: '' is not KEY=VALUE, as in k=5."),
-        (["--k-map", "2"], "--k-map needs a reference: --reference SRC."),
-        (["--reference-entity", "id"], "--reference-entity needs a table that it is about"),
-        (["--kk", "2"], "there is no option --kk."),
-        (["--quasi-identifier", "zip"], 'Did you mean "--quasi-identifiers"?'),
-    ],
-)
-def test_bad_options(run, arguments, message):
-    ended = run("audit", "patients.csv", "--qi", "zip", *arguments)
-    assert (ended.code, ended.out) == (2, "")
-    assert message in ended.err
-    assert ended.err.startswith("error: ")
-
-
-@pytest.mark.parametrize(
     ("typed", "meant"),
     [
         (["--quasi-identifiers", "zip"], ["--qi", "zip"]),
@@ -209,70 +159,6 @@ def test_what_people_type_is_what_is_meant(run, typed, meant):
     )
     assert first.code == second.code
     assert json.loads(first.out) == json.loads(second.out)
-
-
-def test_a_file_of_another_program_is_refused_with_the_way_out(run):
-    for name, said in (
-        ("survey.xlsx", 'is a file of Excel, which DuckDB doesn\'t read. Convert it, for example '
-         'with pandas: pd.read_excel("survey.xlsx").to_parquet("survey.parquet", index=False)'),
-        ("survey.dta", "pd.read_stata("),
-        ("survey.SAV", "pd.read_spss("),
-        ("survey.RData", "is a file of R, which DuckDB doesn't read. Write it as CSV or Parquet"),
-        ("survey.zip", "the name does not give the format of the file"),
-    ):  # fmt: skip
-        Path(name).touch()
-        ended = run("audit", name, "--qi", "zip")
-        assert (ended.code, ended.out) == (2, "")
-        assert said in ended.err
-
-
-def test_validate_lists_all_faults_of_a_spec(run):
-    Path("all.yml").write_text(
-        "version: 1\n"
-        "tables:\n"
-        "  - source: patients.csv\n"
-        "    quasi_identifiers:\n"
-        "      zipp: {}\n"
-        "      sex: {hierarchy: lacking.csv}\n"
-        "    sensitive: [diagnosys]\n"
-        "    checks:\n"
-        "      - l_diversity: {l: 2, sensitive: diag}\n",
-        encoding="utf-8",
-    )
-    ended = run("validate", "all.yml")
-    assert (ended.code, ended.out) == (2, "")
-    for said in (
-        'all.yml:5:13: patients.csv has no column "zipp"',
-        "all.yml:6:12: lacking.csv: the hierarchy can't be read",
-        'all.yml:7:17: patients.csv has no column "diagnosys"',
-        'all.yml:9:9: patients.csv has no column "diag"',
-    ):
-        assert said in ended.err
-    Path("keys.yml").write_text(
-        "version: 1\ntables:\n  - sorce: a.csv\n    quasi_identifiers: {age: {levels: [{w: 5}]}}\n"
-        "    checks: [{k_anonymity: {k: 0}}, {l_diversty: {}}]\n",
-        encoding="utf-8",
-    )
-    ended = run("validate", "keys.yml")
-    places = [ended.err.find(each) for each in ("sorce", "not a level", "k must", "no model")]
-    assert -1 not in places
-    assert places == sorted(places)
-
-
-def test_the_quasi_identifiers_must_be_named(run):
-    assert run("audit", "patients.csv", "--k", "2") == Ended(
-        2,
-        "",
-        "error: there are no quasi-identifiers: name what an attacker may know of a person, as in "
-        "--qi zip,birth_date,sex; --qi '*' takes every column.\n",
-    )
-
-
-def test_a_command_that_is_misspelled(run):
-    assert run("audti", "patients.csv").err == (
-        'error: there is no command "audti". Did you mean "audit"?\n'
-        "kanon-sql --help shows how to use it.\n"
-    )
 
 
 def test_dbt_package_prints_a_folder_that_dbt_can_install(run):
@@ -392,44 +278,6 @@ def test_options_of_several_references_begin_with_a_name(run):
     ]
 
 
-def test_two_references_need_two_names(run):
-    twice = ["--reference", "voters.csv", "--reference", "voters.csv"]
-    ended = run("audit", "patients.csv", "--qi", "zip", *twice)
-    assert 'there are two references called "reference"' in ended.err
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "audit nameless.csv --qi *",
-        "audit nameless.csv --qi Zq7zip3 --format json",
-        "audit nameless.csv --qi zip --dry-run",
-        "compile nameless.csv --qi zip --dialect snowflake",
-        "validate nameless.csv --qi *",
-        "profile nameless.csv",
-        "init nameless.csv --output new.yml",
-        "anonymize nameless.csv --qi * --k 2 --output new.csv",
-        "tradeoff nameless.csv --qi * --k 2",
-        "worksheet nameless.csv --qi * --sample 1 --show-values --output new.csv",
-        "hierarchy new zip --from nameless.csv --show-values --output new.csv",
-        "audit patients.csv --qi zip --k-map 2 --reference nameless.csv",
-        "compile patients.csv --qi zip --k-map 2 --reference nameless.csv --dialect snowflake",
-        "audit patients.csv --qi zip --entity id --earlier nameless.csv --check "
-        "composed_k_anonymity:k=2",
-    ],
-)
-def test_a_first_line_that_may_be_a_record_is_never_told(run, command):
-    Path("nameless.csv").write_text("Zq7zip1,33,flu\nZq7zip2,44,hiv\n")
-
-    ended = run(*command.split())
-
-    assert (ended.code, ended.out) == (2, "")
-    told = "--reference" if "--reference" in command else "--earlier" if "--ear" in command else "-"
-    assert f"Say whether it is a header: {told}-header yes, or {told}-header no for" in ended.err
-    assert not any(value in ended.err for value in ("Zq7zip1", "flu", "44"))
-    assert not list(Path().glob("new.*"))
-
-
 def test_what_was_said_of_a_first_line_is_done(run):
     Path("nameless.csv").write_text("02138,F,flu\n02138,M,flu\n")
     nameless = "nameless.csv --header no"
@@ -481,61 +329,12 @@ def test_no_name_moves_the_cursor(run, command):
         assert "\u202e" not in text
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("compile odd.csv --qi *", "the SQL would hold a control character (\\x1b)"),
-        ("audit BREAK.csv --qi zip", "a\\nb.csv: a path with a line break can't be named in SQL."),
-        ("audit *b.csv --qi zip", "a\\nb.csv: a path with a line break can't be named in SQL."),
-        (
-            "anonymize voters.csv --qi sex --k 2 --output BREAK.parquet",
-            "a\\nb.parquet: a path with a line break can't be named in SQL.",
-        ),
-        ("audit t --connect duckdb:BREAK --qi a", "a\\nb: a path with a line break can't be named"),
-        ("audit tab.csv --qi zip", "tab.csv: the name of column 1 has a line break (\\x0b)."),
-        ("audit tab.json --qi zip", "tab.json: the name of column 1 has a line break (\\x0b)."),
-    ],
-)
-def test_a_name_that_sql_can_not_hold_gets_its_own_sentence(run, command, message):
-    Path("odd.csv").write_text(f"{ODD},sex\nx,y\n")
-    Path("a\nb.csv").write_text("zip\nx\n")
-    Path("tab.csv").write_text("z\x0bip,b\nx,y\n")
-    Path("tab.json").write_text('{"z\\u000bip": 1}\n')
-
-    ended = run(*(each.replace("BREAK", "a\nb") for each in command.split()))
-
-    assert (ended.code, ended.out) == (2, "")
-    # DuckDB 1.5 finds a file of a glob as ./NAME.
-    assert ended.err.replace("./", "", 1).startswith(f"error: {message}")
-
-
-def test_a_weight_beyond_what_is_counted_is_told_the_bound(run):
-    Path("many.csv").write_text(f"zip,people\n02138,{10**15}\n02139,{10**15 - 1}\n")
-
-    asked = "audit patients.csv --qi zip --k-map 2 --reference many.csv --reference-weight people"
-
-    assert run(*asked.split()).err == (
-        'error: many.csv: 1 of 2 values of "people" are no whole number of people from 0 to below '
-        "10^15.\n"
-    )
-
-
 def test_an_error_names_the_variable_behind_an_option(run, monkeypatch):
     monkeypatch.setenv("KANON_SQL_K", "x")
     said = "error: --k must be a whole number, 1 or more; found "
     by_variable = f"{said}'x'. KANON_SQL_K sets --k.\n"
     assert run("audit", "patients.csv", "--qi", "zip") == Ended(2, "", by_variable)
     assert run("audit", "patients.csv", "--qi", "zip", "--k=y") == Ended(2, "", f"{said}'y'.\n")
-
-
-def test_a_spec_file_asks_its_own_question(run, monkeypatch):
-    monkeypatch.setenv("KANON_SQL_SENSITIVE", "diagnosis")
-    assert run("audit", "kanon.yml", "--qi", "zip", "--k", "3") == Ended(
-        2,
-        "",
-        "error: kanon.yml is a spec and can't be combined with --qi, KANON_SQL_SENSITIVE. "
-        "Write it into the file, or name a table in place of the file.\n",
-    )
 
 
 def test_thresholds_replace_those_of_the_spec(run):
@@ -561,30 +360,6 @@ def test_thresholds_replace_those_of_the_spec(run):
 def test_a_spec_file_takes_what_is_about_the_run(run):
     limits = ["--threads", "1", "--memory-limit", "500MB", "--timeout", "60"]
     assert run("audit", "kanon.yml", *limits).code == 1
-
-
-def test_a_fault_in_a_spec_file_points_at_its_line(run):
-    Path("kanon.yml").write_text(SPEC.replace("source:", "sorce:"))
-    assert run("audit", "kanon.yml") == Ended(
-        2,
-        "",
-        'error: kanon.yml:3:5: unknown key "sorce" in tables[0]. Did you mean "source"?\n'
-        "    2 | tables:\n"
-        "    3 |   - sorce: patients.csv\n"
-        "      |     ^^^^^\n",
-    )
-
-
-@pytest.mark.parametrize("command", ["audit", "validate"])
-def test_every_table_that_is_at_fault_is_told_before_anything_runs(run, command):
-    table = "  - {{source: {}, quasi_identifiers: [{}], checks: [{{k_anonymity: {{k: 2}}}}]}}\n"
-    tables = [("none.csv", "zip"), ("patients.csv", "zip"), ("voters.csv", "zipp")]
-    Path("many.yml").write_text("tables:\n" + "".join(table.format(*each) for each in tables))
-    ended = run(command, "many.yml")
-    assert (ended.code, ended.out) == (2, "")
-    assert "none.csv" in ended.err
-    assert 'voters.csv has no column "zipp"' in ended.err
-    assert "patients.csv has no" not in ended.err
 
 
 def test_every_option_can_be_set_by_the_environment(run, monkeypatch):
@@ -686,51 +461,10 @@ def test_a_pipe_is_no_file_to_be_told_of(run):
     assert run("audit", "kanon.yml", "--output", os.devnull).err == ""
 
 
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [
-        ("there.json", "there.json exists; add --overwrite to replace it."),
-        ("no/folder.json", "there is no folder no to write folder.json into."),
-        (".", ". is a folder; name a file."),
-    ],
-)
-def test_an_output_that_can_not_be_written_is_refused(run, output, message):
-    Path("there.json").write_text("mine")
-    ended = run("audit", "kanon.yml", "--output", output)
-    assert ended == Ended(2, "", f"error: {message}\n")
-    assert Path("there.json").read_text() == "mine"
-
-
 def test_overwrite_replaces_a_file(run):
     Path("there.txt").write_text("mine")
     run("audit", "kanon.yml", "--output", "there.txt", "--overwrite")
     assert Path("there.txt").read_text(encoding="utf-8").startswith("patients.csv · 5 records")
-
-
-OF_EACH = {
-    "audit patients.csv --qi zip "
-    "--output": ".json, .md, .sarif, .xml, .txt or .jsonl, or choose one with --format",
-    "audit patients.csv --qi zip --dry-run --output": ".txt",
-    "anonymize patients.csv --qi zip --k 1 "
-    "--result": ".json, .md or .txt, or choose one with --format",
-    "profile patients.csv --qi zip --output": ".json, .md or .txt, or choose one with --format",
-    "diff old.json new.json --output": ".json, .md or .txt, or choose one with --format",
-    "compile patients.csv --qi zip "
-    "--output": ".sql, .txt, .yaml or .yml, or choose one with --format",
-    "baseline patients.csv --qi zip --k 1 --output": ".json",
-}
-
-
-@pytest.mark.parametrize("command", OF_EACH)
-@pytest.mark.parametrize("name", ["rep.pdf", "rep.HTML", "rep.json.gz", "rep.csv"])
-def test_an_ending_that_promises_another_form_is_refused(run, command, name):
-    assert run(*command.split(), name) == Ended(
-        2,
-        "",
-        f"error: {name}: this command writes no {Path(name).suffix} file. Name a file "
-        f"that ends with {OF_EACH[command]}.\n",
-    )
-    assert not Path(name).exists()
 
 
 @pytest.mark.parametrize(
@@ -744,38 +478,6 @@ def test_an_ending_that_promises_another_form_is_refused(run, command, name):
 def test_a_name_that_promises_nothing_else_is_taken(run, arguments, beginning):
     assert run("audit", "kanon.yml", *arguments).code == 1
     assert Path(arguments[1]).read_text(encoding="utf-8").startswith(beginning)
-
-
-@pytest.mark.parametrize("target", ["kanon.yml", "./patients.csv", "patients.csv", "voters.csv"])
-def test_an_input_is_never_written(run, target):
-    Path("kanon.yml").write_text(
-        SPEC + "    references: {voters: {source: voters.csv, columns: {zip: zip_code}}}\n"
-    )
-    before = Path(target).read_bytes()
-    ended = run("audit", "kanon.yml", "--output", target, "--overwrite")
-    assert "is what is audited and will not be written" in ended.err
-    assert Path(target).read_bytes() == before
-
-
-def test_a_file_that_a_glob_matches_is_an_input(run):
-    ended = run("audit", "pat*.csv", "--qi", "zip", "--output", "patients.csv", "--overwrite")
-    assert (ended.code, Path("patients.csv").read_text()) == (2, PATIENTS)
-
-
-@pytest.mark.parametrize(
-    ("source", "release"),
-    [("*.csv", "release.csv"), ("**/pat*.csv", "x/patients.csv"), ("x/", "x/y=1/r.parquet")],
-)
-def test_a_release_that_its_source_would_include_is_refused(run, source, release):
-    """Read again with its source, it would double the classes."""
-    Path(release).parent.mkdir(parents=True, exist_ok=True)
-    ended = run("anonymize", source, "--qi", "zip", "--k", "2", "--output", release)
-    assert ended == Ended(
-        2,
-        "",
-        f"error: {release} would be read as a part of {source} by the next audit; name another "
-        "folder.\n",
-    )
 
 
 def test_nothing_is_left_of_a_file_that_could_not_be_written(run, monkeypatch):
@@ -829,22 +531,6 @@ def test_where_it_went_wrong_is_told_on_demand(run, monkeypatch):
 
     monkeypatch.setattr(asking, "audit", fail)
     assert "ValueError: could not read 02138" in run("audit", "kanon.yml", "-vv").err
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--also result.pdf", "the suffix gives the format of the result"),
-        ("--also result.json --also result.json", "result.json would be written twice"),
-        ("--output result.json --also result.json", "result.json would be written twice"),
-        ("--also kanon.yml", "kanon.yml"),
-        ("--also result.json --dry-run", "--dry-run has no result for --also"),
-    ],
-)
-def test_the_same_result_goes_to_files_of_their_own(run, options, message):
-    ended = run("audit", "kanon.yml", *options.split())
-    assert (ended.code, message in ended.err) == (2, True), ended.err
-    assert not Path("result.json").exists()
 
 
 # As a process
@@ -1033,24 +719,3 @@ def test_an_interrupt_that_is_lost_in_c_ends_with_130_all_the_same(tmp_path):
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
     assert ended.returncode == 130
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        ("audit", "{}.csv", "--qi", "zip"),
-        ("validate", "{}.yml"),
-        ("audit", "{people}", "--qi", "zip", "--output", "{}.json"),
-        ("audit", "{people}", "--qi", "zip", "--hierarchy", "zip={}.csv", "--level", "zip=1"),
-        ("audit", "people", "--qi", "zip", "--connect", "duckdb:{}.duckdb"),
-    ],
-    ids=" ".join,
-)
-def test_a_name_that_no_file_can_have_is_an_error_of_input(run, tmp_path, asked):
-    people = tmp_path / "people.csv"
-    people.write_text("zip,age\n1,2\n")
-
-    done = run(*(each.format("x" * 300, people=people) for each in asked))
-
-    assert (done.code, done.out) == (2, "")
-    assert "unforeseen" not in done.err

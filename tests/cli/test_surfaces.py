@@ -91,12 +91,6 @@ OVERWRITING = [
 """The commands that replace files, and write neither a release nor a contract that they read."""
 
 
-def test_force_of_compile_is_for_a_contract_that_is_replaced(capsys):
-    code, out, err = run(capsys, "compile", "people.parquet", "--qi", "zip", "--force")
-    assert (code, out) == (2, "")
-    assert "--force is for --format odcs" in err
-
-
 @pytest.mark.parametrize("command", OVERWRITING, ids=" ".join)
 def test_force_is_for_a_release_alone(capsys, command):
     _, shown, _ = run(capsys, *command, "--help")
@@ -201,22 +195,6 @@ def test_a_shell_completes_names():
     )
     assert told.stdout.split() == ["plain,report"]
     assert "_KANON_SQL_COMPLETE=bash_source" in (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["--max-suppressed", "1.5"], "--max-suppressed must be a number of records"),
-        (["--metric", "loss"], "Leave out --metric, or choose --algorithm optimal."),
-        (["--gap", "3%"], "--gap is for the algorithm optimal"),
-        (["--algorithm", "optimal", "--gap", "3"], "--gap must be a share above 0%"),
-        (["--algorithm", "optimal", "--metric", "precision", "--weight-of", "zip=2"],
-         "--weight-of: they are for the metric loss"),
-    ],
-)  # fmt: skip
-def test_an_error_of_a_search_names_the_option(given, said, capsys):
-    code, _, told = run(capsys, "anonymize", *AUDIT[1:4], "--k", "2", *given)
-    assert (code, said in told) == (2, True), told
 
 
 SHELL_ALONE = {
@@ -328,23 +306,6 @@ def test_a_variable_that_sets_no_option_is_named(capsys, monkeypatch):
     assert run(capsys, *AUDIT)[2] == told
     assert run(capsys, *AUDIT, "--nope")[2].startswith(told)
     assert run(capsys, *AUDIT, "-q")[2] == ""
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["audit", "--k", "5", "--k", "6"], "--k is given twice. Give it once."),
-        (["tables", "--by", "zip", "--where", "a", "--where", "b"], "--where is given twice."),
-        (["audit", "--qi", "zip", "--hierarchy", "zip"], "as in --hierarchy zip=mask:right."),
-        (["audit", "--qi", "zip", "--clip", "zip"], "as in --clip age=10:90."),
-        (["anonymize", "--weight-of", "zip"], "as in --weight-of age=2.5."),
-        (["tables", "--by", "zip", "--total-flag", "zip"], "as in --total-flag region=is_total."),
-    ],
-)
-def test_an_option_that_is_not_understood_is_refused(given, said, capsys):
-    verb, *options = given
-    code, out, told = run(capsys, verb, "people.parquet", *options)
-    assert (code, out, said in told) == (2, "", True), told
 
 
 def test_a_group_of_commands_prints_its_help(capsys):

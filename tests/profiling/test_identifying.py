@@ -600,44 +600,6 @@ def test_of_several_words_the_most_count() -> None:
 
 # --- what can't be asked --------------------------------------------------------------------
 
-SMALL = {"a": [1, 2, 2], "b": ["x", "x", "y"], "c": [None, 1, 1]}
-
-
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ({"subsets": 0}, "subsets must be a whole number, 1 or more"),
-        ({"subsets": 2.0}, "subsets must be a whole number, 1 or more"),
-        ({"suda": 0}, "suda must be a whole number, 1 or more, or"),
-        ({"suda": "most"}, "suda must be a whole number, 1 or more, or"),
-        ({"suda": 9}, "suda is 9, and there are 3 columns to search"),
-        ({"suda": 2, "sampling_fraction": 0}, "sampling_fraction must be above 0 and at most 1"),
-        ({"suda": 2, "sampling_fraction": 1.5}, "sampling_fraction must be above 0 and at most 1"),
-        ({"suda": 2, "scores": "scores.csv"}, "Ask for it with show_values"),
-        ({"scores": "scores.csv", "show_values": True}, "add suda"),
-        ({"columns": ["a", "d"], "subsets": 1}, 'columns: .* has no column "d"'),
-        ({"columns": ["a", "a"], "subsets": 1}, 'columns: column "a" is named twice'),
-        ({"columns": "a", "quasi_identifiers": "b"}, "columns replaces"),
-        ({"suda": 2, "entity": "a"}, "suda: special uniques are defined on records"),
-        ({"attacker_knows": "a"}, "there are none: name them"),
-        ({"columns": "a", "entity": "a", "subsets": 1}, 'columns: column "a" is the entity'),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(asked: dict[str, Any], message: str) -> None:
-    question = {"columns": ["a", "b", "c"]} | asked
-    if {"quasi_identifiers", "entity", "attacker_knows"} & set(asked):
-        question = asked
-
-    with pytest.raises(kanon.SpecError, match=message):
-        kanon.profile(pyarrow.table(SMALL), **question)
-
-
-def test_a_level_needs_a_quasi_identifier(capsys: pytest.CaptureFixture[str], file: Path) -> None:
-    code, _, err = run(capsys, str(file), "--columns", "a,b", "--hierarchy", "a=suppress")
-
-    assert code == 2
-    assert "There are none: name them with --qi." in err
-
 
 def test_too_many_sets_are_refused_with_their_number() -> None:
     wide = pyarrow.table({f"c{n}": [1, 2] for n in range(100)})
@@ -808,28 +770,6 @@ def test_the_command_needs_no_quasi_identifiers(
 
     assert code == 0
     assert "no quasi-identifiers chosen yet" in " ".join(out.split())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--subsets", "0"], "--subsets must be a whole number"),
-        (["--suda", "9", "--columns", "a,b"], "--suda is 9, and there are 2 columns to search"),
-        (["--suda", "2", "--sampling-fraction", "0"], "--sampling-fraction must be above 0"),
-        (["--columns", "a", "--qi", "b"], "--columns replaces --qi"),
-        (["--columns", "a,a"], '--columns: column "a" is named twice'),
-        (["--suda", "1", "--entity", "a"], "Leave out --entity, or use --subsets"),
-        (["--attacker-knows", "a"], "there are none: name them with --qi."),
-        (["--suda", "2", "--scores", "s.csv"], "personal data"),
-    ],
-)
-def test_what_the_command_cannot_ask_ends_with_2(
-    capsys: pytest.CaptureFixture[str], file: Path, arguments: list[str], message: str
-) -> None:
-    code, out, err = run(capsys, str(file), *arguments)
-
-    assert (code, out) == (2, "")
-    assert message in err
 
 
 def test_scores_overwrite_nothing_unasked(

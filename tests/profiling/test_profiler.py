@@ -489,29 +489,6 @@ def test_what_cannot_be_compared_is_named_and_left_out() -> None:
     assert table.warnings[0] in " ".join(str(result).split())
 
 
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ({"nulls": "wildcard"}, "with nulls: wildcard records form none"),
-        ({"attacker_knows": "zip"}, '"zip" is a quasi-identifier, so it is known already'),
-        ({"attacker_knows": "visit", "identifiers": "visit"}, '"visit" is an identifier'),
-        ({"attacker_knows": "patient", "entity": "patient"}, '"patient" is the entity'),
-        ({"attacker_knows": "weight", "weight": "weight"}, '"weight" is the weight'),
-        ({"attacker_knows": ["job", "JOB"]}, '"job" is named twice'),
-        ({"attacker_knows": "jbo"}, 'no column "jbo".*Did you mean "job"'),
-        ({"attacker_knows": "lists"}, '"lists" of .* is nested'),
-        ({"k": 0}, "k must be a whole number, 1 or more"),
-        ({"timeout": 0}, "above 0"),
-        ({"checking": 1}, 'profile has no parameter "checking"'),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(asked: dict[str, Any], message: str) -> None:
-    data = VISITS.append_column("lists", pyarrow.array([[1]] * 12))
-
-    with pytest.raises(kanon.SpecError, match=message):
-        kanon.profile(data, **{"quasi_identifiers": "zip", **asked})
-
-
 def test_records_of_no_one_are_refused() -> None:
     data = pyarrow.table({"zip": ["1", "1"], "person": ["p", None]})
 
@@ -848,23 +825,3 @@ def test_the_command_profiles_every_table_of_a_spec(run: Any) -> None:
     assert (code, err, document["status"]) == (4, "", "no_data")
     assert [table["status"] for table in document["tables"]] == ["measured", "no_data"]
     assert document["tables"][0]["k_threshold"] == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("visits.csv --attacker-knows sex", "there are none: name them"),
-        ("visits.csv --qi zip --nulls wildcard", "with nulls: wildcard records form none"),
-        ("wildcard.yml", "wildcard.yml:4:12: a profile counts classes"),
-        ("visits.csv --qi zip --attacker-knows town", 'has no column "town"'),
-        ("visits.csv --qi zip --k 0", "--k must be a whole number, 1 or more"),
-        ("visits.csv --qi zip --show-value", "there is no option --show-value."),
-        ("kanon.yml --qi zip", "can't be combined with --qi."),
-        ("visits.csv --qi zip --output visits.csv", "visits.csv"),
-    ],
-)
-def test_what_the_command_cannot_ask_ends_with_2(run: Any, arguments: str, message: str) -> None:
-    code, out, err = run(*arguments.split())
-
-    assert (code, out) == (2, "")
-    assert message in err

@@ -368,37 +368,6 @@ def test_a_contract_is_a_spec_for_every_command(write: Write, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--qi", "zip"), "is a data contract and can't be combined with --qi"),
-        (("--server", "x"), "there is no server x"),
-        (("--state", "x"), "--state is for a dbt project"),
-        (("--output", "c.odcs.yaml", "--format", "json", "--overwrite"), "will not be written"),
-    ],
-)
-def test_options_that_do_not_go_with_it(
-    options: tuple[str, ...], message: str, write: Write, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = write(contract(patients({"k": 2})))
-    monkeypatch.chdir(path.parent)
-
-    code, out, err = run("audit", "c.odcs.yaml", *options)
-
-    assert (code, out) == (2, "")
-    assert message in err
-
-
-def test_a_server_is_for_a_contract(write: Write, run: Run) -> None:
-    write(contract(patients({"k": 2})))
-    csv = write(contract(patients({"k": 2}))).parent / "data" / "patients.csv"
-
-    code, out, err = run("audit", csv, "--qi", "zip", "--server", "files")
-
-    assert (code, out) == (2, "")
-    assert "--server is for a data contract" in err
-
-
-@pytest.mark.parametrize(
     "command",
     [
         ("audit",),

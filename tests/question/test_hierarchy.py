@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -70,94 +69,6 @@ def test_levels_are_called_what_they_are(levels: list[Any], words: list[str] | N
     expected = words or ["day", "month", "quarter", "year", "5 years"]
 
     assert spoken_levels(GeneralizationHierarchy(levels=levels)) == expected
-
-
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ({"levels": ["moth"]}, LEVELS),
-        ({"levels": [5]}, LEVELS),
-        ({"levels": [{"wdth": 5}]}, LEVELS),
-        ({"levels": [{"width": 0}]},
-         f"{WIDTH}; found 0."),
-        ({"levels": [{"width": -5}]},
-         f"{WIDTH}; found -5."),
-        ({"levels": [{"width": float("inf")}]},
-         f"{WIDTH}; found inf."),
-        ({"levels": [{"width": True}]},
-         f"{WIDTH}; found True."),
-        ({"levels": [{"width": 5, "orign": 2}]},
-         'unknown key "orign" next to width. Did you mean "origin"?'),
-        ({"levels": [{"width": 1e19}]},
-         f"{WIDTH}; found 1e+19."),
-        ({"levels": [{"round": 10**19}]},
-         "round must be a whole number from 1 to 10^18, as in {round: 10}; found "
-         "10000000000000000000."),
-        ({"levels": [{"round": 2.5}]},
-         "round must be a whole number from 1 to 10^18, as in {round: 10}; found 2.5."),
-        ({"levels": [{"depths": [2, 1]}]},
-         "depths must be whole numbers from 1 to 18 in ascending order, as in {depths: [1, 2]}; "
-         "found [2, 1]."),
-        ({"levels": [{"mask": "middle"}]},
-         "mask must be left or right, as in {mask: right}; found 'middle'."),
-        ({"levels": [{"prefix": 0}]},
-         "prefix must be a whole number from 1 to 10^18, as in {prefix: 3}; found 0."),
-        ({"levels": [{"cuts": []}]},
-         "cuts must be numbers in ascending order, as in {cuts: [18, 40, 65]}; found []."),
-        ({"levels": [{"cuts": [18, 18]}]},
-         "cuts must be numbers in ascending order, as in {cuts: [18, 40, 65]}; found [18, 18]."),
-        ({"levels": [{"years": 0}]},
-         "years must be a whole number from 1 to 10^18, as in {years: 5}; found 0."),
-        ({"levels": [{"top": "ninety"}]},
-         "top must be a number, as in {top: 90}; found 'ninety'."),
-        ({"levels": []},
-         "levels is empty. Leave it out, or name a level; suppress alone is the default."),
-        ({"levels": ["suppress", {"width": 5}]},
-         "suppress leaves nothing to generalise. Put it last."),
-        ({"levels": [{"mask": "right"}, {"prefix": 2}]},
-         "mask continues until no character is left. Only suppress may follow it."),
-        ({"levels": [{"width": 10}, {"width": 5}]},
-         "width 5 comes after width 10 and is finer. Order the levels from the finest to the "
-         "coarsest."),
-        ({"levels": ["year", "month"]},
-         "month comes after year and is finer. Order the levels from the finest to the coarsest."),
-        ({"levels": [{"prefix": 2}, {"prefix": 3}]},
-         "prefix 3 comes after prefix 2 and is finer. Order the levels from the finest to the "
-         "coarsest."),
-        ({"levels": [{"top": 80}, {"top": 90}]},
-         "top 90 comes after top 80 and is finer. Order the levels from the finest to the "
-         "coarsest."),
-        ({"levels": [{"bottom": 18}, {"bottom": 10}]},
-         "bottom 10 comes after bottom 18 and is finer. Order the levels from the finest to the "
-         "coarsest."),
-        ({"levels": [{"cuts": [40]}, {"cuts": [18, 40]}]},
-         "cuts 18, 40 comes after cuts 40 and is finer. Order the levels from the finest to the "
-         "coarsest."),
-        ({"levels": [{"depths": [1, 2]}, {"round": 10}]},
-         "round 10 comes after depths 1, 2 and is finer. Order the levels from the finest to the "
-         "coarsest."),
-        ({"hierarchy": "a.csv", "levels": [{"width": 5}]},
-         "has both a hierarchy and levels. After a hierarchy only [suppress] may follow."),
-        ({"hierarchy": {}},
-         "must give each value its ancestors, as in {Rome: [Italy, Europe]}."),
-        ({"hierarchy": {"Rome": []}},
-         "must give each value its ancestors, as in {Rome: [Italy, Europe]}."),
-        ({"hierarchy": {"Rome": [None]}},
-         "must give each value its ancestors, as in {Rome: [Italy, Europe]}."),
-        ({"hierarchy": 5}, "must be a CSV file or a mapping of values; found 5."),
-        ({"clip": [None, None]},
-         "clip leaves both sides open. Give a lowest or a highest value."),
-        ({"clip": [90, 10]},
-         "clip goes from 90 down to 10. Give the lowest value first."),
-        ({"clip": [10, 90], "levels": ["year"]},
-         "clip is for numbers, and its levels are of dates. Leave one of them out."),
-    ],
-)  # fmt: skip
-def test_what_is_no_hierarchy_is_refused(parts: dict[str, Any], message: str) -> None:
-    with pytest.raises(kanon.SpecError) as refused:
-        GeneralizationHierarchy(**parts)
-
-    assert re.sub("^(hierarchy|levels): ", "", str(refused.value)) == message
 
 
 def test_an_error_of_a_level_points_at_it(tmp_path: Path) -> None:

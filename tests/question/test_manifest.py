@@ -558,16 +558,6 @@ def test_levels_are_for_quasi_identifiers(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_no_manifest_of_a_project_is_said(tmp_path: Path, capsys: Any) -> None:
-    code, out, error = run(capsys, "audit", "--manifest", "dbt_project.yml")
-    assert (code, out) == (2, "")
-    assert "dbt parse writes it: --manifest target/manifest.json." in error
-
-    code, out, error = run(capsys, "audit", "p.csv", "--qi", "zip", "--select", "released")
-    assert (code, out) == (2, "")
-    assert "--select is for a dbt project" in error
-
-
 def test_a_manifest_is_never_overwritten(tmp_path: Path, warehouse: str, capsys: Any) -> None:
     folder = project(tmp_path)
     selected(folder, model())

@@ -348,13 +348,3 @@ def test_alone_it_lists_the_models(capsys: pytest.CaptureFixture[str]) -> None:
         if f"{name}: " not in listed
     ] == []
     assert listed.strip() == overview()
-
-
-def test_a_misspelled_model_is_refused_with_the_nearest(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["explain", "l-divversity"])
-
-    assert ended.value.code == 2
-    assert 'Did you mean "l_diversity"?' in capsys.readouterr().err

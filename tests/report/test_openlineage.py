@@ -481,13 +481,6 @@ def test_a_file_name_means_the_format_and_the_same_time_gives_the_same_bytes(
     assert b'"2026-01-01T00:00:00Z"' in once
 
 
-def test_only_an_audit_has_events(run: Run) -> None:
-    code, out, err = run("profile", "patients.csv", "--qi", "zip", "--format", "openlineage")
-
-    assert (code, out) == (2, "")
-    assert "--format openlineage is for an audit" in err
-
-
 def test_a_table_of_a_database_has_a_statement_in_its_dialect(folder: Path) -> None:
     connection = sqlite3.connect(folder / "clinic.db", isolation_level=None)
     connection.execute("create table patients (zip text, sex text)")

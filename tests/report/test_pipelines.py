@@ -510,15 +510,6 @@ def test_a_table_that_can_not_be_opened_is_told_there_too(run, form, command, as
         ]
 
 
-@pytest.mark.parametrize("command", ["anonymize", "profile"])
-def test_only_an_audit_has_these_formats(run, command):
-    assert run(command, "patients.csv", "--qi", "zip", "--format", "junit") == (
-        2,
-        "",
-        "error: --format junit is for an audit; there are human, json, markdown.\n",
-    )
-
-
 def test_the_environment_sets_the_format(run, monkeypatch):
     monkeypatch.setenv("KANON_SQL_FORMAT", "github")
     _, out, _ = run("audit", "kanon.yml")

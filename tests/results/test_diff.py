@@ -473,17 +473,6 @@ def test_a_missing_check_figure_is_named():
         read_result(Path("bad.json"))
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("nowhere.json", f"there is no file nowhere.json. {ADVICE}"),
-        (".", ". can't be read: Is a directory."),
-    ],
-)
-def test_a_file_that_can_not_be_read(run, name, message):
-    assert run("diff", name, name) == (2, "", f"error: {message}\n")
-
-
 def test_no_word_of_a_file_that_may_be_data_is_repeated(run):
     Path("good.json").write_text(json.dumps(GOOD))
     for content in ('[{"name": "Ada"}]', '{"kanon_sql": "Ada", "tables": "Ada"}', "Ada", '"Ada"'):

@@ -192,30 +192,6 @@ def test_only_the_records_for_which_it_holds_are_audited(where: str, records: in
     assert table.summary.records == records
 
 
-@pytest.mark.parametrize(
-    ("where", "message"),
-    [
-        ("zip = 2138",
-         'where: 1 of 4 values of "zip" are no number. Compare them as text, or mend them first.'),
-        ("zip > date '2025-01-01'",
-         'where: 4 of 4 values of "zip" are no date. Compare them as text, or mend them first.'),
-    ],
-)  # fmt: skip
-def test_values_that_do_not_cast_are_counted(where: str, message: str) -> None:
-    with pytest.raises(kanon.InputError) as refused:
-        kanon.audit(PATIENTS, quasi_identifiers="age", where=where)
-
-    assert str(refused.value) == message
-
-
-@pytest.mark.parametrize("where", ["cast(zip as int) = 2138", "zip = age", "age = 'n/a'"])
-def test_a_cast_that_fails_says_where_to_look_and_shows_no_value(where: str) -> None:
-    with pytest.raises(kanon.InputError, match="Check the casts and comparisons in where") as error:
-        kanon.audit(PATIENTS, quasi_identifiers="age", where=where)
-
-    assert not any(str(value) in str(error.value) for value in PATIENTS["zip"].drop_null())
-
-
 @pytest.mark.parametrize("where", ["zip + 1 = 2", "zip > age", "year(zip) = 2025"])
 def test_text_that_duckdb_does_not_cast_is_refused(where: str) -> None:
     with pytest.raises(kanon.SpecError):
