@@ -92,7 +92,7 @@
     else it takes, of `arguments_by_part`. At least one threshold must be given, as the test could not
     fail otherwise.
 #}
-{% macro asked_of_test(test, model, given, parameters, parts) -%}
+{% macro test_arguments(test, model, given, parameters, parts) -%}
 {% set known = ["quasi_identifiers", "entity", "quote_columns"] + parameters | list %}
 {% for part in parts %}
 {% do known.extend(kanon_sql.arguments_by_part()[part]) %}

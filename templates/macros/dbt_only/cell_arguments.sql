@@ -7,7 +7,7 @@
     What the test of a model is `given`, checked, as its `<model>_failures` takes it. `parameters` are
     the model's own, each with the values that it may have; `takes` are its other arguments.
 #}
-{% macro asked_of_cells(test, model, given, parameters, takes) -%}
+{% macro cell_arguments(test, model, given, parameters, takes) -%}
 {% for name in ["hierarchy", "hierarchies"] if name in given -%}
 {{ kanon_sql.refuse(
     test ~ ": a hierarchy is read by kanon-sql tables, not by a test. Where margins are taken, its levels can be columns of by"

@@ -92,7 +92,7 @@
 {% set figure = none if value is none else kanon_sql.typed_figure(value, digits) | trim %}
 with
 
-{{ kanon_sql.sets_of_cells(kanon_sql.cells_of(
+{{ kanon_sql.ctes_of_cells(kanon_sql.cells_of(
     relation, columns, [groupings[0]], contributor, figure, ranks=ranks if value is not none else []
 )) | trim }},
 

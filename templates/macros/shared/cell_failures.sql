@@ -1,7 +1,7 @@
 {#
     A model of cells as a generic test, on the records of a table or on a mart, where a row is a
     cell: one row of counts if it fails, no row if it passes, and a database error if there are no
-    rows or nothing can be concluded from them (see `told_failures`). Neither contains a label or a
+    rows or nothing can be concluded from them (see `raise_or_count`). Neither contains a label or a
     figure of the table.
 
     failures            violating cells, or groups
@@ -19,7 +19,7 @@
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_cell_rules(cells, rules, nodes) | trim }},
+{{ kanon_sql.ctes_of_cell_rules(cells, rules, nodes) | trim }},
 
 counted_cells as (
     {{ kanon_sql.counts_of_cell_rules(cells, rules, nodes) | trim | indent(4) }}
@@ -40,7 +40,7 @@ measured as (
 {%- endset %}
 {% set found = namespace(details=[]) %}
 {% for detail in details %}{% set found.details = found.details + [detail[1]] %}{% endfor %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_cells > 0",
     failures="measured.violating_cells",
@@ -198,7 +198,7 @@ from {{ relation }}
 {% set found.errors = found.errors + [kanon_sql.counted_error(
     "repeated_cells" ~ name, "cells with more than one row, so that a dimension is missing from by", "kanon_repeated",
     "select count(*) as kanon_repeated\nfrom repeated" ~ name,
-    sets=kanon_sql.set_of_repeated_cells(range(1, dimensions | length + 1) | list, "published_" ~ (name.strip("_") or "cells"), "repeated" ~ name)
+    sets=kanon_sql.cte_of_repeated_cells(range(1, dimensions | length + 1) | list, "published_" ~ (name.strip("_") or "cells"), "repeated" ~ name)
 )] %}
 {% endif %}
 {{ return(found.errors) }}

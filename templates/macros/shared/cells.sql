@@ -29,7 +29,7 @@
 
 
 {# CTEs up to `cells`. #}
-{% macro sets_of_cells(cells, set="cells", contributions="contributions") %}
+{% macro ctes_of_cells(cells, set="cells", contributions="contributions") %}
 {% if cells.figure is none %}
 {{ contributions }} as (
     select
@@ -155,8 +155,8 @@ contributions as (
 
 
 {# CTEs up to `cells`, without those that repeat one of a lower level. #}
-{% macro sets_of_distinct_cells(cells, set="cells", contributions="contributions") %}
-{{ kanon_sql.sets_of_cells(cells, "all_" ~ set if cells.repeated else set, contributions) | trim }}
+{% macro ctes_of_distinct_cells(cells, set="cells", contributions="contributions") %}
+{{ kanon_sql.ctes_of_cells(cells, "all_" ~ set if cells.repeated else set, contributions) | trim }}
 {%- if cells.repeated %},
 
 {{ set }} as (
@@ -308,15 +308,15 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
 {% macro cell_rules(cells, rules, nodes=[]) %}
 with
 
-{{ kanon_sql.sets_of_cell_rules(cells, rules, nodes) | trim }}
+{{ kanon_sql.ctes_of_cell_rules(cells, rules, nodes) | trim }}
 
 {{ kanon_sql.counts_of_cell_rules(cells, rules, nodes) | trim }}
 {%- endmacro %}
 
 
 {# CTEs up to `sensitive_cells`, and `nodes`. #}
-{% macro sets_of_cell_rules(cells, rules, nodes=[]) %}
-{{ kanon_sql.sets_of_distinct_cells(cells) | trim }},
+{% macro ctes_of_cell_rules(cells, rules, nodes=[]) %}
+{{ kanon_sql.ctes_of_distinct_cells(cells) | trim }},
 {% if nodes %}
 
 nodes as (

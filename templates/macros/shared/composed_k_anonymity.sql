@@ -34,12 +34,12 @@
 {% endfor %}
 with
 
-{{ kanon_sql.sets_of_people(release, columns, entities, earlier, earlier_columns) }},
+{{ kanon_sql.ctes_of_people(release, columns, entities, earlier, earlier_columns) }},
 
-{{ kanon_sql.sets_of_joint_classes(example=pairs) }}
+{{ kanon_sql.ctes_of_joint_classes(example=pairs) }}
 {%- if "of_release" in answers or "of_earlier" in answers %},
 
-{{ kanon_sql.sets_of_crowds(measures, answers) }}
+{{ kanon_sql.ctes_of_crowds(measures, answers) }}
 {%- endif %}
 {%- if "of_earlier" in answers %},
 
@@ -72,10 +72,10 @@ earlier_alone as (
 {%- endif %}
 {%- if pairs %},
 
-{{ kanon_sql.sets_of_pairs() }}
+{{ kanon_sql.ctes_of_pairs() }}
 {%- for each in attributes %},
 
-{{ kanon_sql.sets_of_candidates(release, columns, earlier, earlier_columns, each, unknown) }}
+{{ kanon_sql.ctes_of_candidates(release, columns, earlier, earlier_columns, each, unknown) }}
 {%- if "values" in answers %},
 
 {{ kanon_sql.candidates_in_short(each) }}
@@ -97,7 +97,7 @@ from {{ rows.named | join("\ncross join ") }}
     CTEs of the crowds in both releases; `example` adds one person of each crowd, whose classes are
     those of the whole crowd.
 #}
-{% macro sets_of_joint_classes(example=false) %}
+{% macro ctes_of_joint_classes(example=false) %}
 -- The classes of each person in several classes, as one text.
 {{ kanon_sql.numbers_of_several("release") }},
 
@@ -132,7 +132,7 @@ joint_classes as (
     CTEs of the people in both releases, the joiners and the leavers. The crowds of one release are
     the crowds in both plus its joiners (or leavers).
 #}
-{% macro sets_of_crowds(measures, answers=["of_release", "of_earlier"]) %}
+{% macro ctes_of_crowds(measures, answers=["of_release", "of_earlier"]) %}
 -- The people who are in exactly the same classes of a release.
 {% if "of_release" in answers %}
 {{ kanon_sql.crowds_of("release") }},
@@ -187,11 +187,11 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_people(relation, columns, entities, earlier, earlier_columns) | trim }},
+{{ kanon_sql.ctes_of_people(relation, columns, entities, earlier, earlier_columns) | trim }},
 
-{{ kanon_sql.sets_of_joint_classes() | trim }},
+{{ kanon_sql.ctes_of_joint_classes() | trim }},
 
-{{ kanon_sql.sets_of_crowds(measures) | trim }},
+{{ kanon_sql.ctes_of_crowds(measures) | trim }},
 
 measured as (
     select
@@ -212,7 +212,7 @@ measured as (
     cross join leavers
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_people > 0",
     failures="measured.violating_people",
@@ -243,7 +243,7 @@ from measured
     CTEs with the people of both releases and the numbers of their first and last class in each; a
     person in several classes may have more between these.
 #}
-{% macro sets_of_people(release, columns, entities, earlier, earlier_columns) %}
+{% macro ctes_of_people(release, columns, entities, earlier, earlier_columns) %}
 -- The classes, numbered in the order of all columns: the numbers are the same at each reference.
 {{ kanon_sql.numbered_classes("release", release, columns) }},
 
@@ -443,7 +443,7 @@ people as (
 
 
 {% test composed_k_anonymity(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set asked = kanon_sql.test_arguments(
     "composed_k_anonymity", model, kwargs, {"k": "count"}, ["earlier"]
 ) -%}
 {{ kanon_sql.tidy(kanon_sql.composed_k_anonymity_failures(**asked), model) }}

@@ -20,7 +20,7 @@
 #}
 
 {# CTEs with the pairs of classes of each crowd, and the number of people in each pair. #}
-{% macro sets_of_pairs() %}
+{% macro ctes_of_pairs() %}
 -- Each crowd in every pair of its classes.
 crowds_in_pairs as (
     select
@@ -49,7 +49,7 @@ pairs as (
 
 
 {# CTEs with the number of candidates of an attribute for each pair. #}
-{% macro sets_of_candidates(release, columns, earlier, earlier_columns, attribute, unknown=false) %}
+{% macro ctes_of_candidates(release, columns, earlier, earlier_columns, attribute, unknown=false) %}
 {% set place, values = attribute.place, attribute["values"] %}
 {{ kanon_sql.values_of_classes(
     "release", release, columns, place, values, values.column, unknown
@@ -194,13 +194,13 @@ kanon_candidates = 0
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_people(relation, columns, entities, earlier, earlier_columns) | trim }},
+{{ kanon_sql.ctes_of_people(relation, columns, entities, earlier, earlier_columns) | trim }},
 
-{{ kanon_sql.sets_of_joint_classes(example=true) | trim }},
+{{ kanon_sql.ctes_of_joint_classes(example=true) | trim }},
 
-{{ kanon_sql.sets_of_pairs() | trim }},
+{{ kanon_sql.ctes_of_pairs() | trim }},
 
-{{ kanon_sql.sets_of_candidates(
+{{ kanon_sql.ctes_of_candidates(
     relation, columns, earlier, earlier_columns, attribute, unknown
 ) | trim }},
 
@@ -227,7 +227,7 @@ measured as (
     cross join people_in_short_1
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_people > 0",
     failures="measured.violating_people",
@@ -258,7 +258,7 @@ from measured
 
 
 {% test composed_l_diversity(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set asked = kanon_sql.test_arguments(
     "composed_l_diversity", model, kwargs, {"l": "count"}, ["sensitive", "earlier"]
 ) -%}
 {{ kanon_sql.tidy(kanon_sql.composed_l_diversity_failures(**asked), model) }}

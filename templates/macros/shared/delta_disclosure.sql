@@ -65,7 +65,7 @@ kanon_highest_ratio * kanon_lowest_ratio > 1
 
 
 {% test delta_disclosure(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set asked = kanon_sql.test_arguments(
     "delta_disclosure", model, kwargs, {"delta": {"above": true}}, ["sensitive"]
 ) -%}
 {{ kanon_sql.tidy(kanon_sql.delta_disclosure_failures(**asked), model) }}

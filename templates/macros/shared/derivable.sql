@@ -20,7 +20,7 @@
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_derivability(relation, columns, dimensions, value, suppressed, digits) | trim }},
+{{ kanon_sql.ctes_of_derivability(relation, columns, dimensions, value, suppressed, digits) | trim }},
 
 {% for round in range(1, rounds + 1) %}
 {{ kanon_sql.equations_of_round(round) | trim }},
@@ -75,7 +75,7 @@ measured as (
 {% for column in columns %}
 {% set totals.all = totals.all + ["kanon_has_total_" ~ loop.index] %}
 {% endfor %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.achieved > 0",
     failures="measured.achieved",
@@ -99,8 +99,8 @@ measured as (
 
 
 {# CTEs up to `terms`, the cells of each equation, and `known_0`, the cells with the figures shown. #}
-{% macro sets_of_derivability(relation, columns, dimensions, value, suppressed, digits=none) %}
-{{ kanon_sql.sets_of_published(
+{% macro ctes_of_derivability(relation, columns, dimensions, value, suppressed, digits=none) %}
+{{ kanon_sql.ctes_of_published(
     relation, dimensions, kanon_sql.typed_figure(value, digits) | trim, suppressed
 ) | trim }},
 
@@ -237,7 +237,7 @@ equations_{{ round }} as (
 
 
 {% test derivable(model) -%}
-{% set asked = kanon_sql.asked_of_cells("derivable", model, kwargs, {
+{% set asked = kanon_sql.cell_arguments("derivable", model, kwargs, {
     "rounds": {"whole": true, "least": 1, "default": 5},
 }, ["by", "value", "total_label", "suppressed"]) -%}
 {{ kanon_sql.tidy(kanon_sql.derivable_failures(**asked), model) }}

@@ -40,7 +40,7 @@ kanon_largest_{{ n }} > 0
 
 
 {% test dominance(model) -%}
-{% set asked = kanon_sql.asked_of_cells("dominance", model, kwargs, {
+{% set asked = kanon_sql.cell_arguments("dominance", model, kwargs, {
     "n": "count", "k": {"above": true, "below": 100}, "inclusive": [false, true],
 }, ["by", "value", "contributor", "weight", "margins"]) -%}
 {{ kanon_sql.tidy(kanon_sql.dominance_failures(**asked), model) }}

@@ -60,7 +60,7 @@ cross join counted_events
 {% macro quasi_identifiers_of_people(relation, columns, entity) %}
 with
 
-{{ kanon_sql.sets_of_known(relation, columns, entity) | trim }}
+{{ kanon_sql.ctes_of_known(relation, columns, entity) | trim }}
 
 select
     count(*) as kanon_people,
@@ -76,7 +76,7 @@ from known_combinations
 {% macro combinations_to_count(relation, columns, entity) %}
 with
 
-{{ kanon_sql.sets_of_slots(relation, columns, entity, 1, times=false, numbered=false) | trim }},
+{{ kanon_sql.ctes_of_slots(relation, columns, entity, 1, times=false, numbered=false) | trim }},
 
 people as (
     select
@@ -99,7 +99,7 @@ from people
     of holders of each slot up to m. If `numbered`, people and events are integers, the rarest event
     first, and otherwise the event has no number. `with_holders=false` leaves out the holders.
 #}
-{% macro sets_of_slots(relation, columns, entity, m, times, numbered=true, with_holders=true) %}
+{% macro ctes_of_slots(relation, columns, entity, m, times, numbered=true, with_holders=true) %}
 -- A person with an event{{ ", and how often" if times }}.
 held as (
     {{ kanon_sql.frequency_set(relation, [entity] + columns, counted=times) | trim | indent(4) }}
@@ -173,7 +173,7 @@ slots.kanon_holders_{{ i }}{{ "," if not loop.last }}
     made of its slots, and for three slots two numbers. `weighted` adds the number of choices of the
     person's records that give it; with `least` only crowds of so many are kept.
 #}
-{% macro sets_of_combinations(m, times, weighted, least=1) %}
+{% macro ctes_of_combinations(m, times, weighted, least=1) %}
 slots_in_all as (
     select {{ "(count(*) + 1) * " ~ m if times else "count(*) + 1" }} as kanon_slots
     from slots
@@ -252,7 +252,7 @@ kanon_pair{{ ",\nkanon_last" if j == 3 }}
     of these at least `enough` people share. Somebody shares a combination that has a crowd; all
     others are the person's alone, and are not looked at.
 #}
-{% macro sets_of_choices(m, times, enough) %}
+{% macro ctes_of_choices(m, times, enough) %}
 people as (
     select
         kanon_person,
@@ -336,7 +336,7 @@ end
 {{ return([kanon_sql.counted_error(
     "people_of_several", "people with several values of the quasi-identifiers", "kanon_in_several",
     kanon_sql.people_of_several(),
-    sets=kanon_sql.sets_of_known(relation, known, entity)
+    sets=kanon_sql.ctes_of_known(relation, known, entity)
 )] if known else []) }}
 {%- endmacro %}
 
@@ -349,7 +349,7 @@ from known_combinations
 
 
 {# CTEs of the combinations of the quasi-identifiers of each person. #}
-{% macro sets_of_known(relation, known, entity) %}
+{% macro ctes_of_known(relation, known, entity) %}
 -- Each person once with a combination of the quasi-identifiers.
 known_of_people as (
     {{ kanon_sql.frequency_set(relation, known + [entity], counted=false) | trim | indent(4) }}

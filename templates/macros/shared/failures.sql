@@ -24,7 +24,7 @@
     `complete` reference without missing classes, and the caller's own counts in `more`. NULL needs
     no place in the list if `nulls_listed`.
 #}
-{% macro told_failures(
+{% macro raise_or_count(
     ctes, violated, failures, columns,
     relation=none, entity=none, sides=none, sensitive=none, listed=none, named=none, numbers=false,
     ordered=false, complete=false, earlier=none, earlier_entity=none, more=[], nulls_listed=true
@@ -163,7 +163,7 @@ measured as (
     {{ kanon_sql.counts_of_violating(violated, achieved, classes, records) | trim | indent(4) }}
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_classes > 0",
     failures="measured.violating_records",
@@ -207,7 +207,7 @@ from {{ classes }}
 ) %}
 {% set measures = [{"expression": measure | trim, "name": "kanon_" ~ label}] %}
 {{ kanon_sql.class_failures(
-    kanon_sql.sets_of_sensitive_values(
+    kanon_sql.ctes_of_sensitive_values(
         relation, columns, sensitive, entity, unknown, needs, class_columns, measures
     ),
     kanon_sql.figured_classes(measures, needs) | trim,

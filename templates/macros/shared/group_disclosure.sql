@@ -19,7 +19,7 @@
 {% macro group_counts(cells, families, nodes, checks, first=none) %}
 with
 
-{{ kanon_sql.sets_of_groups(cells, families, nodes, first is not none) | trim }}
+{{ kanon_sql.ctes_of_groups(cells, families, nodes, first is not none) | trim }}
 
 {% if first is none %}
 {{ kanon_sql.disclosed_groups(checks) | trim }}
@@ -30,8 +30,8 @@ with
 
 
 {# CTEs up to `groups`. A node whose records have no value is one. #}
-{% macro sets_of_groups(cells, families, nodes, labelled=false) %}
-{{ kanon_sql.sets_of_cells(cells) | trim }},
+{% macro ctes_of_groups(cells, families, nodes, labelled=false) %}
+{{ kanon_sql.ctes_of_cells(cells) | trim }},
 
 nodes as (
     select
@@ -185,16 +185,16 @@ where kanon_members > 0
 with
 
 {% if count is none %}
-{{ kanon_sql.sets_of_groups(
+{{ kanon_sql.ctes_of_groups(
     kanon_sql.cells_of(relation, columns, groupings, contributor), found.families, kanon_sql.nodes_of(columns)
 ) | trim }},
 {% else %}
-{{ kanon_sql.sets_of_published(
+{{ kanon_sql.ctes_of_published(
     relation, dimensions, kanon_sql.typed_figure(value) | trim, suppressed,
     contributors=kanon_sql.typed_figure(count, 0) | trim
 ) | trim }},
 
-{{ kanon_sql.set_of_published_groups(found.families) | trim }},
+{{ kanon_sql.cte_of_published_groups(found.families) | trim }},
 {% endif %}
 
 counted_groups as (
@@ -210,7 +210,7 @@ measured as (
     from counted_groups
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.achieved > 0",
     failures="measured.achieved",
@@ -222,7 +222,7 @@ measured as (
 
 
 {% test group_disclosure(model) -%}
-{% set asked = kanon_sql.asked_of_cells("group_disclosure", model, kwargs, {
+{% set asked = kanon_sql.cell_arguments("group_disclosure", model, kwargs, {
     "along": "dimensions", "max_share": {"above": true, "most": 1, "default": 1},
     "insiders": {"whole": true, "default": 0},
 }, ["by", "contributor", "value", "count", "total_label", "suppressed"]) -%}

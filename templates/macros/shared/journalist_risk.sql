@@ -41,7 +41,7 @@
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_matched(
+{{ kanon_sql.ctes_of_matched(
     sides, measures, shares,
     asked=["classes", "least_union", "unions"] if sides.entity is none else ["least_union"]
 ) }},
@@ -94,7 +94,7 @@ coalesce(
     {{ kanon_sql.whole_records("measured.kanon_reidentified") }}
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated=violated | join(" or "),
     failures=failures,
@@ -108,7 +108,7 @@ coalesce(
 
 
 {% test journalist_risk(model) -%}
-{% set asked = kanon_sql.asked_of_test("journalist_risk", model, kwargs, {
+{% set asked = kanon_sql.test_arguments("journalist_risk", model, kwargs, {
     "max_highest": {"most": 1}, "max_average": {"most": 1}, "max_at_risk": {"most": 1},
     "threshold": {"most": 1, "default": 0.2},
 }, ["reference"]) -%}

@@ -67,7 +67,7 @@ count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ ""
 
 
 {% test k_e_anonymity(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set asked = kanon_sql.test_arguments(
     "k_e_anonymity", model, kwargs, {"k": "count", "e": {}}, ["sensitive"]
 ) -%}
 {{ kanon_sql.tidy(kanon_sql.k_e_anonymity_failures(**asked), model) }}

@@ -20,14 +20,14 @@
 {% macro k_map(sides, measures, each_person=false) %}
 with
 
-{{ kanon_sql.sets_of_k_map(sides, each_person) }}
+{{ kanon_sql.ctes_of_k_map(sides, each_person) }}
 
 {{ kanon_sql.counts_of_k_map(measures, sides.entity, wildcard=sides.wildcard) }}
 {%- endmacro %}
 
 
 {# CTEs up to `classes`; with `each_person`, one row for each person. #}
-{% macro sets_of_k_map(sides, each_person=false, union=true) %}
+{% macro ctes_of_k_map(sides, each_person=false, union=true) %}
 {{ kanon_sql.release_beside_reference(
     sides, named="linked_classes" if each_person else "classes", union=union
 ) }}
@@ -63,9 +63,9 @@ classes as (
     Aggregates over the classes (`asked` selects some of them), and with an entity also over the
     people; the shares are then shares of people.
 #}
-{% macro sets_of_matched(sides, measures, shares, asked=[]) %}
+{% macro ctes_of_matched(sides, measures, shares, asked=[]) %}
 {% set of_shares = ["sizes", "reidentified"] %}
-{{ kanon_sql.sets_of_k_map(sides, each_person=sides.entity is not none) }},
+{{ kanon_sql.ctes_of_k_map(sides, each_person=sides.entity is not none) }},
 
 matched_classes as (
     {{ kanon_sql.counts_of_k_map(
@@ -268,7 +268,7 @@ release_people as (
 ),
 
 {% elif sides.wildcard %}
-{{ kanon_sql.sets_of_wildcards(sides.release, sides.columns, named="release_patterns") }},
+{{ kanon_sql.ctes_of_wildcards(sides.release, sides.columns, named="release_patterns") }},
 
 {% endif %}
 {% if sides.wildcard %}
@@ -374,7 +374,7 @@ coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_k_map(sides, union=union) }},
+{{ kanon_sql.ctes_of_k_map(sides, union=union) }},
 
 matched_classes as (
     {{ kanon_sql.counts_of_k_map(measures, sides.entity, wildcard=sides.wildcard, asked=[
@@ -394,7 +394,7 @@ measured as (
     from matched_classes
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_classes > 0",
     failures="measured.violating_records",
@@ -408,7 +408,7 @@ measured as (
 
 
 {% test k_map(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set asked = kanon_sql.test_arguments(
     "k_map", model, kwargs, {"k": "count"}, ["nulls", "reference"]
 ) -%}
 {{ kanon_sql.tidy(kanon_sql.k_map_failures(**asked), model) }}

@@ -15,7 +15,7 @@
 {% macro known_events(relation, columns, entity, m, k, times=false) %}
 with
 
-{{ kanon_sql.sets_of_judged_people(relation, columns, entity, m, k, times) | trim }}
+{{ kanon_sql.ctes_of_judged_people(relation, columns, entity, m, k, times) | trim }}
 
 select
     kanon_crowd,
@@ -31,8 +31,8 @@ order by kanon_crowd
 
 
 {# CTEs of the people, each with the crowd of their worst combination and their chances at random. #}
-{% macro sets_of_judged_people(relation, columns, entity, m, k, times) %}
-{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times, numbered=m > 1) | trim }},
+{% macro ctes_of_judged_people(relation, columns, entity, m, k, times) %}
+{{ kanon_sql.ctes_of_slots(relation, columns, entity, m, times, numbered=m > 1) | trim }},
 {%- if m == 1 %}
 
 
@@ -74,9 +74,9 @@ judged_people as (
 
 {# People by several events: alone by any combination that nobody shares. #}
 {% macro people_of_combinations(m, k, times) %}
-{{ kanon_sql.sets_of_combinations(m, times, weighted=true, least=2) | trim }},
+{{ kanon_sql.ctes_of_combinations(m, times, weighted=true, least=2) | trim }},
 
-{{ kanon_sql.sets_of_choices(m, times, {
+{{ kanon_sql.ctes_of_choices(m, times, {
     "least": 2, "k": kanon_sql.positive_int(k, "k"), "random": true,
 }) | trim }},
 
@@ -122,7 +122,7 @@ judged_people as (
 {% set events = columns[qi:] %}
 with
 
-{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times, with_holders=false) | trim }},
+{{ kanon_sql.ctes_of_slots(relation, columns, entity, m, times, with_holders=false) | trim }},
 
 people as (
     select
@@ -408,7 +408,7 @@ case when {{ text }} like '%.%' then rtrim(rtrim({{ text }}, '0'), '.') else {{ 
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_judged_people(relation, columns, entity, m, k, times) | trim }},
+{{ kanon_sql.ctes_of_judged_people(relation, columns, entity, m, k, times) | trim }},
 
 measured as (
     select
@@ -428,7 +428,7 @@ measured as (
     kanon_sql.chance_above(max_highest, "measured.kanon_least") if max_highest is not none else none,
     kanon_sql.above_average("measured.average", max_average) if max_average is not none else none,
 ] | reject("none") %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated=violated | join(" or "),
     failures="measured.violating_people",
@@ -440,7 +440,7 @@ measured as (
 
 
 {% test known_events(model) -%}
-{% set asked = kanon_sql.asked_of_test("known_events", model, kwargs, {
+{% set asked = kanon_sql.test_arguments("known_events", model, kwargs, {
     "m": "events", "k": {"least": 2, "default": 2}, "times": [false, true],
     "max_share": {"most": 1}, "max_highest": {"most": 1}, "max_average": {"most": 1},
 }, ["events"]) -%}

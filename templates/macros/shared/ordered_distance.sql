@@ -19,7 +19,7 @@
 ) %}
 with
 
-{{ kanon_sql.sets_of_ordered_distance(
+{{ kanon_sql.ctes_of_ordered_distance(
     relation, columns, sensitive, entity, unknown, order, class_measures, rolled_up, whole,
     counted_records=flags | length == 0
 ) }}
@@ -28,7 +28,7 @@ with
 
 
 {# CTEs up to `classes`. #}
-{% macro sets_of_ordered_distance(
+{% macro ctes_of_ordered_distance(
     relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[],
     rolled_up=false, whole=none, counted_records=true
 ) %}

@@ -21,7 +21,7 @@
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_sizes(relation, columns, entity, wildcard) }},
+{{ kanon_sql.ctes_of_sizes(relation, columns, entity, wildcard) }},
 
 {{ kanon_sql.everyone_once(columns, entity, wildcard) }},
 
@@ -80,7 +80,7 @@ measured as (
     kanon_sql.more_than_share("measured.kanon_at_risk", max_at_risk, "measured.kanon_people")
 ] %}
 {% endif %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated=violated | join(" or "),
     failures="coalesce(nullif(measured.violating_records, 0), " ~ kanon_sql.whole_records("measured.kanon_found") ~ ")",
@@ -91,7 +91,7 @@ measured as (
 
 
 {% test prosecutor_risk(model) -%}
-{% set asked = kanon_sql.asked_of_test("prosecutor_risk", model, kwargs, {
+{% set asked = kanon_sql.test_arguments("prosecutor_risk", model, kwargs, {
     "max_highest": {"most": 1}, "max_average": {"most": 1}, "max_at_risk": {"most": 1},
     "threshold": {"most": 1, "default": 0.2},
 }, ["nulls"]) -%}

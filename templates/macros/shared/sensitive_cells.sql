@@ -12,7 +12,7 @@
 {% macro sensitive_cells(cells, violated, first=none, units=0) %}
 with
 
-{{ kanon_sql.sets_of_cells(cells) | trim }},
+{{ kanon_sql.ctes_of_cells(cells) | trim }},
 
 {% if cells.figure is not none %}
 -- One row for each inner cell, from which every margin is added up.

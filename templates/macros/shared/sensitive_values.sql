@@ -20,7 +20,7 @@
 {% set classes = kanon_sql.figured_classes(class_measures, needs) | trim %}
 with
 
-{{ kanon_sql.sets_of_sensitive_values(
+{{ kanon_sql.ctes_of_sensitive_values(
     relation, columns, sensitive, entity, unknown, needs, class_columns, class_measures, rolled_up, whole,
     asked=[] if flags else ["records"] if violating is not none else ["records", "without_entity"]
 ) }}
@@ -46,7 +46,7 @@ with
 
 
 {# CTEs up to the classes; `asked` as in `count_people`. #}
-{% macro sets_of_sensitive_values(
+{% macro ctes_of_sensitive_values(
     relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[],
     class_measures=[], rolled_up=false, whole=none, asked=["records"]
 ) %}

@@ -54,9 +54,9 @@
 {% if paths %}
 {{ kanon_sql.inline_values("listed_values", ["kanon_value"], listed.values) }},
 
-{{ kanon_sql.sets_of_hierarchical_distance(relation, columns, sensitive, entity, unknown, paths, measures) }}
+{{ kanon_sql.ctes_of_hierarchical_distance(relation, columns, sensitive, entity, unknown, paths, measures) }}
 {%- else -%}
-{{ kanon_sql.sets_of_ordered_distance(relation, columns, sensitive, entity, unknown, order, measures) }}
+{{ kanon_sql.ctes_of_ordered_distance(relation, columns, sensitive, entity, unknown, order, measures) }}
 {%- endif %}
 {%- endset %}
 {{ kanon_sql.class_failures(
@@ -73,7 +73,7 @@
 
 
 {% test t_closeness(model) -%}
-{% set asked = kanon_sql.asked_of_test("t_closeness", model, kwargs, {
+{% set asked = kanon_sql.test_arguments("t_closeness", model, kwargs, {
     "t": {"most": 1}, "distance": ["equal", "ordered"], "order": "order",
 }, ["sensitive"]) -%}
 {% if asked["order"] is not none and asked["distance"] != "ordered" -%}
