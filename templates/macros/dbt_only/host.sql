@@ -383,17 +383,17 @@ right({{ text }}, {{ length }})
    as they may hold values of the table. `model` is the test's node here. #}
 {% macro about_the_test() -%}
 {% set written = model.test_metadata.kwargs %}
-{% set given = _dbt_generic_test_kwargs if _dbt_generic_test_kwargs is defined else written %}
-{% set found = namespace(asked=[]) %}
-{% for name, value in given.items() if value is number and value is not boolean %}
-{% set found.asked = found.asked + [name ~ " = " ~ value] %}
+{% set raw_arguments = _dbt_generic_test_kwargs if _dbt_generic_test_kwargs is defined else written %}
+{% set thresholds = namespace(texts=[]) %}
+{% for name, value in raw_arguments.items() if value is number and value is not boolean %}
+{% set thresholds.texts = thresholds.texts + [name ~ " = " ~ value] %}
 {% endfor %}
-{% set others = [given.get("sensitive", given.get("column_name"))] | reject("none") | list %}
+{% set others = [raw_arguments.get("sensitive", raw_arguments.get("column_name"))] | reject("none") | list %}
 {{ return([
     {"name": "model", "text": modules.re.findall("'([^']+)'", written["model"]) | join(".")},
     {"name": "test", "text": model.test_metadata.name},
-    {"name": "columns", "text": ((given.get("quasi_identifiers") or given.get("by") or []) + others) | join(", ")},
-    {"name": "asked", "text": found.asked | join(", ")},
+    {"name": "columns", "text": ((raw_arguments.get("quasi_identifiers") or raw_arguments.get("by") or []) + others) | join(", ")},
+    {"name": "asked", "text": thresholds.texts | join(", ")},
 ]) }}
 {%- endmacro %}
 

@@ -57,7 +57,7 @@
 
 {# The thresholds of `published`, checked, the ranks that they add, and their largest factor. #}
 {% macro rules_of_published(n, dominance, p_percent) -%}
-{% set found = {"n": kanon_sql.count_of("published", "n", n), "dominance": [], "p_percent": p_percent} %}
+{% set rules = {"n": kanon_sql.count_of("published", "n", n), "dominance": [], "p_percent": p_percent} %}
 {% set ranks = [1] %}
 {% set factors = [1] %}
 {% if dominance is not none and (dominance is string or dominance is mapping or dominance is not iterable) -%}
@@ -67,10 +67,10 @@
 {% if rule is string or rule is mapping or rule is not iterable or rule | length != 2 -%}
 {{ kanon_sql.refuse("published: dominance must be a list of [n, k], as in [[2, 67]]; found " ~ dominance) }}
 {%- endif %}
-{% set given = {"n": rule[0], "k": rule[1]} %}
-{% set rank = kanon_sql.parameter_of_cells("published", "n", given, "count") %}
-{% set k = kanon_sql.parameter_of_cells("published", "k", given, {"above": true, "below": 100}) %}
-{% do found["dominance"].append([rank, k]) %}
+{% set arguments = {"n": rule[0], "k": rule[1]} %}
+{% set rank = kanon_sql.parameter_of_cells("published", "n", arguments, "count") %}
+{% set k = kanon_sql.parameter_of_cells("published", "k", arguments, {"above": true, "below": 100}) %}
+{% do rules["dominance"].append([rank, k]) %}
 {% do ranks.append(rank) %}
 {% do factors.append(kanon_sql.largest_factor({"k": k})) %}
 {% endfor %}
@@ -79,8 +79,8 @@
 {% do ranks.append(2) %}
 {% do factors.append(kanon_sql.largest_factor({"p": p_percent, "q": 100})) %}
 {% endif %}
-{% do found.update({"ranks": ranks | unique | sort | list, "factor": factors | max}) %}
-{{ return(found) }}
+{% do rules.update({"ranks": ranks | unique | sort | list, "factor": factors | max}) %}
+{{ return(rules) }}
 {%- endmacro %}
 
 
@@ -175,9 +175,9 @@ union all
 ]) %}
 {% endif %}
 case
-{%- for predicate, column, found in doubts %}
+{%- for predicate, column, words in doubts %}
     when {{ predicate }} then {{ kanon_sql.raised(kanon_sql.literal(
-        "kanon_sql: error, " ~ kanon_sql.unquoted(column) ~ " " ~ found
+        "kanon_sql: error, " ~ kanon_sql.unquoted(column) ~ " " ~ words
     ) ~ " || " ~ kanon_sql.nothing_of(column)) }}
 {%- endfor %}
     else 1

@@ -51,7 +51,7 @@ class_people as (
 
 classes as (
     {{ kanon_sql.count_people(
-        "class_people", columns + [known], entity, asked=[] if each_person else ["records"]
+        "class_people", columns + [known], entity, aggregates=[] if each_person else ["records"]
     ) | trim | indent(4) }}
 )
 {%- endif %}
@@ -125,7 +125,7 @@ compared_classes as (
 {%- else %}
 classes as (
     {{ kanon_sql.count_people(
-        combinations, columns, entity, asked=[] if each_person and ordered_by is none else ["records"]
+        combinations, columns, entity, aggregates=[] if each_person and ordered_by is none else ["records"]
     ) | trim | indent(4) }}
 ),
 

@@ -472,9 +472,9 @@ count(distinct case when not ({{ node.below }}) then {{ key }} end)
 
 {# 1 for a cell that violates a rule by itself. #}
 {% macro sensitive_cell(rules) -%}
-{% set found = namespace(any=[]) -%}
-{% for rule in rules if rule.violated %}{% set found.any = found.any + ["kanon_violates_" ~ rule.number ~ " = 1"] %}{% endfor -%}
-{{ "0" if not found.any else kanon_sql.flag(found.any | join(" or ")) }}
+{% set predicates = namespace(any=[]) -%}
+{% for rule in rules if rule.violated %}{% set predicates.any = predicates.any + ["kanon_violates_" ~ rule.number ~ " = 1"] %}{% endfor -%}
+{{ "0" if not predicates.any else kanon_sql.flag(predicates.any | join(" or ")) }}
 {%- endmacro %}
 
 

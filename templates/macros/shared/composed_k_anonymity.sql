@@ -443,8 +443,8 @@ people as (
 
 
 {% test composed_k_anonymity(model) -%}
-{% set asked = kanon_sql.test_arguments(
+{% set arguments = kanon_sql.test_arguments(
     "composed_k_anonymity", model, kwargs, {"k": "count"}, ["earlier"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.composed_k_anonymity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.composed_k_anonymity_failures(**arguments), model) }}
 {%- endtest %}

@@ -258,8 +258,8 @@ from measured
 
 
 {% test composed_l_diversity(model) -%}
-{% set asked = kanon_sql.test_arguments(
+{% set arguments = kanon_sql.test_arguments(
     "composed_l_diversity", model, kwargs, {"l": "count"}, ["sensitive", "earlier"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.composed_l_diversity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.composed_l_diversity_failures(**arguments), model) }}
 {%- endtest %}

@@ -65,8 +65,8 @@ kanon_highest_ratio * kanon_lowest_ratio > 1
 
 
 {% test delta_disclosure(model) -%}
-{% set asked = kanon_sql.test_arguments(
+{% set arguments = kanon_sql.test_arguments(
     "delta_disclosure", model, kwargs, {"delta": {"above": true}}, ["sensitive"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.delta_disclosure_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.delta_disclosure_failures(**arguments), model) }}
 {%- endtest %}

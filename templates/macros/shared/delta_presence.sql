@@ -273,11 +273,11 @@ measured as (
 
 
 {% test delta_presence(model) -%}
-{% set asked = kanon_sql.test_arguments(
+{% set arguments = kanon_sql.test_arguments(
     "delta_presence", model, kwargs, {"min": {"most": 1}, "max": {}}, ["reference"]
 ) -%}
-{% if asked["min"] is not none and asked["max"] is not none and asked["min"] > asked["max"] -%}
+{% if arguments["min"] is not none and arguments["max"] is not none and arguments["min"] > arguments["max"] -%}
 {{ kanon_sql.refuse("delta_presence: min must not be above max") }}
 {%- endif -%}
-{{ kanon_sql.tidy(kanon_sql.delta_presence_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.delta_presence_failures(**arguments), model) }}
 {%- endtest %}

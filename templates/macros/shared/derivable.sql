@@ -237,8 +237,8 @@ equations_{{ round }} as (
 
 
 {% test derivable(model) -%}
-{% set asked = kanon_sql.cell_arguments("derivable", model, kwargs, {
+{% set arguments = kanon_sql.cell_arguments("derivable", model, kwargs, {
     "rounds": {"whole": true, "least": 1, "default": 5},
 }, ["by", "value", "total_label", "suppressed"]) -%}
-{{ kanon_sql.tidy(kanon_sql.derivable_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.derivable_failures(**arguments), model) }}
 {%- endtest %}

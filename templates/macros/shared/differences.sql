@@ -148,8 +148,8 @@ measured as (
 
 
 {% test differences(model) -%}
-{% set asked = kanon_sql.cell_arguments("differences", model, kwargs, {"n": "count"}, [
+{% set arguments = kanon_sql.cell_arguments("differences", model, kwargs, {"n": "count"}, [
     "by", "value", "count", "against", "suppressed",
 ]) -%}
-{{ kanon_sql.tidy(kanon_sql.differences_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.differences_failures(**arguments), model) }}
 {%- endtest %}

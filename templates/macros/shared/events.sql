@@ -336,7 +336,7 @@ end
 {{ return([kanon_sql.counted_error(
     "people_of_several", "people with several values of the quasi-identifiers", "kanon_in_several",
     kanon_sql.people_of_several(),
-    sets=kanon_sql.ctes_of_known(relation, known, entity)
+    ctes=kanon_sql.ctes_of_known(relation, known, entity)
 )] if known else []) }}
 {%- endmacro %}
 

@@ -50,7 +50,7 @@
     kanon_sql.counted_error(
         "records_not_listed", "records with a value that the order does not list", "kanon_records_not_listed",
         kanon_sql.counts_of_values_not_listed(records_alone=true),
-        sets=kanon_sql.held_values(relation, sensitive, listed, unknown=nulls_listed)
+        ctes=kanon_sql.held_values(relation, sensitive, listed, unknown=nulls_listed)
     ) if listed is not none else none,
     kanon_sql.counted_error(
         "records_without_number", "records with a value that is no number", "kanon_not_a_number",
@@ -72,11 +72,11 @@
 {{ ctes | trim }},
 
 {% for error in errors %}
-{% if error.sets is not none %}
-{{ error.sets | trim }},
+{% if error.ctes is not none %}
+{{ error.ctes | trim }},
 
 {% endif %}
-{{ error.set }} as (
+{{ error.cte }} as (
     {{ error.statement | trim | indent(4) }}
 ),
 
@@ -86,7 +86,7 @@ verdicts as (
         case
             when measured.records = 0 then 'no_data'
 {% for error in errors %}
-            when {{ error.set }}.{{ error.counted }} > 0 then 'error'
+            when {{ error.cte }}.{{ error.counted }} > 0 then 'error'
 {% endfor %}
             when {{ violated | trim | indent(16) }} then 'violated'
             else 'holds'
@@ -97,12 +97,12 @@ verdicts as (
         measured.{{ column }}
 {%- endfor %}
 {%- for error in errors %},
-        {{ error.set }}.{{ error.counted }} as {{ error.set }}
+        {{ error.cte }}.{{ error.counted }} as {{ error.cte }}
 {%- endfor %}
 
     from measured
 {% for error in errors %}
-    cross join {{ error.set }}
+    cross join {{ error.cte }}
 {% endfor %}
 )
 
@@ -122,7 +122,7 @@ where
     case
         when status = 'no_data' then {{ kanon_sql.raised("'kanon_sql: ' || status || ', there is no record to look at'") }}
 {% for error in errors %}
-        when status = 'error' and {{ error.set }} > 0 then {{ kanon_sql.raised(kanon_sql.not_judged(error)) }}
+        when status = 'error' and {{ error.cte }} > 0 then {{ kanon_sql.raised(kanon_sql.not_judged(error)) }}
 {% endfor %}
         when status = 'violated' then 1
         else 0
@@ -131,33 +131,33 @@ where
 
 
 {#
-    A precondition: the CTE `set` runs `statement`, which counts the offending records or values in
-    its column `counted`; `are` describes them in the message, `sets` are CTEs that the statement
-    reads.
+    A precondition: the CTE `cte` runs `statement`, which counts the offending records or values in
+    its column `counted`; `are` describes them in the message, the statement reads the
+    CTEs in `ctes`.
 #}
-{% macro counted_error(set, are, counted, statement, sets=none) -%}
-{{ return({"set": set, "are": are, "counted": counted, "statement": statement, "sets": sets}) }}
+{% macro counted_error(cte, are, counted, statement, ctes=none) -%}
+{{ return({"cte": cte, "are": are, "counted": counted, "statement": statement, "ctes": ctes}) }}
 {%- endmacro %}
 
 
 {# Error message: the number of offending records or values, and what they are. #}
 {% macro not_judged(error) -%}
-'kanon_sql: ' || status || ', ' || cast({{ error.set }} as {{ kanon_sql.text_type() }}) || ' {{ error.are }}'
+'kanon_sql: ' || status || ', ' || cast({{ error.cte }} as {{ kanon_sql.text_type() }}) || ' {{ error.are }}'
 {%- endmacro %}
 
 
 {#
-    End of a test that is evaluated by class: it fails if any class does. `sets` are the CTEs up to
+    End of a test that is evaluated by class: it fails if any class does. `class_ctes` end with
     `classes`.
 #}
 {% macro class_failures(
-    sets, classes, violated, achieved, relation, records="kanon_records",
+    class_ctes, classes, violated, achieved, relation, records="kanon_records",
     entity=none, sensitive=none, listed=none, named=none, numbers=false, ordered=false, nulls_listed=true
 ) %}
 {% set ctes %}
 with
 
-{{ sets | trim }},
+{{ class_ctes | trim }},
 
 measured as (
     {{ kanon_sql.counts_of_violating(violated, achieved, classes, records) | trim | indent(4) }}

@@ -124,6 +124,6 @@ from classes
 
 
 {% test homogeneity(model) -%}
-{% set asked = kanon_sql.test_arguments("homogeneity", model, kwargs, {}, ["sensitive"]) -%}
-{{ kanon_sql.tidy(kanon_sql.homogeneity_failures(**asked), model) }}
+{% set arguments = kanon_sql.test_arguments("homogeneity", model, kwargs, {}, ["sensitive"]) -%}
+{{ kanon_sql.tidy(kanon_sql.homogeneity_failures(**arguments), model) }}
 {%- endtest %}

@@ -43,7 +43,7 @@ with
 
 {{ kanon_sql.ctes_of_matched(
     sides, measures, shares,
-    asked=["classes", "least_union", "unions"] if sides.entity is none else ["least_union"]
+    aggregates=["classes", "least_union", "unions"] if sides.entity is none else ["least_union"]
 ) }},
 
 measured as (
@@ -108,9 +108,9 @@ coalesce(
 
 
 {% test journalist_risk(model) -%}
-{% set asked = kanon_sql.test_arguments("journalist_risk", model, kwargs, {
+{% set arguments = kanon_sql.test_arguments("journalist_risk", model, kwargs, {
     "max_highest": {"most": 1}, "max_average": {"most": 1}, "max_at_risk": {"most": 1},
     "threshold": {"most": 1, "default": 0.2},
 }, ["reference"]) -%}
-{{ kanon_sql.tidy(kanon_sql.journalist_risk_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.journalist_risk_failures(**arguments), model) }}
 {%- endtest %}

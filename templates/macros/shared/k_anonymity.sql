@@ -9,7 +9,7 @@ with
 
 {{ kanon_sql.ctes_of_k_anonymity(
     relation, columns, entity, rolled_up,
-    asked=["records", "without_entity"] if violating is none else ["records"]
+    aggregates=["records", "without_entity"] if violating is none else ["records"]
 ) }}
 
 {% if violating is not none %}
@@ -26,7 +26,7 @@ with
 
 {# CTEs up to `classes`. #}
 {% macro ctes_of_k_anonymity(
-    relation, columns, entity=none, rolled_up=false, asked=["records", "without_entity"]
+    relation, columns, entity=none, rolled_up=false, aggregates=["records", "without_entity"]
 ) %}
 {% if entity is none %}
 classes as (
@@ -44,24 +44,24 @@ class_people as (
 ),
 
 classes as (
-    {{ kanon_sql.count_people("class_people", columns, entity, asked) | trim | indent(4) }}
+    {{ kanon_sql.count_people("class_people", columns, entity, aggregates) | trim | indent(4) }}
 )
 {%- endif %}
 {%- endmacro %}
 
 
 {#
-    Size of each class in distinct people, from the frequency set with the entity. `asked` adds the
+    Size of each class in distinct people, from the frequency set with the entity. `aggregates` adds the
     number of `records`, and of those `without_entity`.
 #}
-{% macro count_people(class_people, columns, entity, asked=["records", "without_entity"]) %}
+{% macro count_people(class_people, columns, entity, aggregates=["records", "without_entity"]) %}
 select
 {{ kanon_sql.aliases(columns) }},
     count(*) as kanon_size
-{%- if "records" in asked %},
+{%- if "records" in aggregates %},
     sum(kanon_records) as kanon_records
 {%- endif %}
-{%- if "without_entity" in asked %},
+{%- if "without_entity" in aggregates %},
     {{ kanon_sql.sum_where(kanon_sql.is_null(entity), "kanon_records", "kanon_without_entity") | indent(4) }}
 {%- endif %}
 
@@ -147,7 +147,7 @@ measured as (
 {% if wildcard -%}
 {{ kanon_sql.ctes_of_wildcards(relation, columns) }}
 {%- else -%}
-{{ kanon_sql.ctes_of_k_anonymity(relation, columns, entity, asked=["records"]) }}
+{{ kanon_sql.ctes_of_k_anonymity(relation, columns, entity, aggregates=["records"]) }}
 {%- endif %}
 {%- endmacro %}
 
@@ -187,6 +187,6 @@ everyone_once as (
 
 
 {% test k_anonymity(model) -%}
-{% set asked = kanon_sql.test_arguments("k_anonymity", model, kwargs, {"k": "count"}, ["nulls"]) -%}
-{{ kanon_sql.tidy(kanon_sql.k_anonymity_failures(**asked), model) }}
+{% set arguments = kanon_sql.test_arguments("k_anonymity", model, kwargs, {"k": "count"}, ["nulls"]) -%}
+{{ kanon_sql.tidy(kanon_sql.k_anonymity_failures(**arguments), model) }}
 {%- endtest %}

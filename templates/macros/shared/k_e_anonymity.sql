@@ -67,8 +67,8 @@ count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ ""
 
 
 {% test k_e_anonymity(model) -%}
-{% set asked = kanon_sql.test_arguments(
+{% set arguments = kanon_sql.test_arguments(
     "k_e_anonymity", model, kwargs, {"k": "count", "e": {}}, ["sensitive"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.k_e_anonymity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.k_e_anonymity_failures(**arguments), model) }}
 {%- endtest %}

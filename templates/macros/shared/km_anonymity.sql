@@ -269,10 +269,10 @@ measured as (
 
 
 {% test km_anonymity(model) -%}
-{% set asked = kanon_sql.test_arguments(
+{% set arguments = kanon_sql.test_arguments(
     "km_anonymity", model, kwargs, {
         "k": "count", "m": "events, two by default", "times": [false, true],
     }, ["events"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.km_anonymity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.km_anonymity_failures(**arguments), model) }}
 {%- endtest %}

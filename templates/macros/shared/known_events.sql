@@ -440,9 +440,9 @@ measured as (
 
 
 {% test known_events(model) -%}
-{% set asked = kanon_sql.test_arguments("known_events", model, kwargs, {
+{% set arguments = kanon_sql.test_arguments("known_events", model, kwargs, {
     "m": "events", "k": {"least": 2, "default": 2}, "times": [false, true],
     "max_share": {"most": 1}, "max_highest": {"most": 1}, "max_average": {"most": 1},
 }, ["events"]) -%}
-{{ kanon_sql.tidy(kanon_sql.known_events_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.known_events_failures(**arguments), model) }}
 {%- endtest %}

@@ -50,8 +50,8 @@ measured as (
 
 
 {% test marketer_risk(model) -%}
-{% set asked = kanon_sql.test_arguments(
+{% set arguments = kanon_sql.test_arguments(
     "marketer_risk", model, kwargs, {"max_average": {"most": 1}}, ["reference"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.marketer_risk_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.marketer_risk_failures(**arguments), model) }}
 {%- endtest %}

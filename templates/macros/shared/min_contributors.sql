@@ -68,8 +68,8 @@ measured as (
 
 
 {% test min_contributors(model) -%}
-{% set asked = kanon_sql.cell_arguments("min_contributors", model, kwargs, {
+{% set arguments = kanon_sql.cell_arguments("min_contributors", model, kwargs, {
     "n": "count", "zeros": ["allowed", "disclosive"],
 }, ["by", "contributor", "value", "margins", "count", "suppressed"]) -%}
-{{ kanon_sql.tidy(kanon_sql.min_contributors_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.min_contributors_failures(**arguments), model) }}
 {%- endtest %}

@@ -16,7 +16,7 @@
 ) %}
 {% set is_exact = entity is none and not wildcard %}
 {% set records = kanon_sql.records_of_size(entity, wildcard) %}
-{% set found = "measured_classes.kanon_classes" if is_exact else "measured_people.kanon_found" %}
+{% set reidentified = "measured_classes.kanon_classes" if is_exact else "measured_people.kanon_found" %}
 {% set bound = max_highest if max_highest is not none else threshold if max_at_risk is not none else none %}
 {% set ctes %}
 with
@@ -61,8 +61,8 @@ measured as (
 {% if max_at_risk is not none or max_average is not none and is_exact %}
         measured_people.kanon_people,
 {% endif %}
-        {{ found }} as kanon_found,
-        {{ kanon_sql.quotient(found, "measured_people.kanon_people") }} as average
+        {{ reidentified }} as kanon_found,
+        {{ kanon_sql.quotient(reidentified, "measured_people.kanon_people") }} as average
     from measured_classes
     cross join measured_people
 )
@@ -91,9 +91,9 @@ measured as (
 
 
 {% test prosecutor_risk(model) -%}
-{% set asked = kanon_sql.test_arguments("prosecutor_risk", model, kwargs, {
+{% set arguments = kanon_sql.test_arguments("prosecutor_risk", model, kwargs, {
     "max_highest": {"most": 1}, "max_average": {"most": 1}, "max_at_risk": {"most": 1},
     "threshold": {"most": 1, "default": 0.2},
 }, ["nulls"]) -%}
-{{ kanon_sql.tidy(kanon_sql.prosecutor_risk_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.prosecutor_risk_failures(**arguments), model) }}
 {%- endtest %}

@@ -207,11 +207,11 @@ with
 
 {# The columns with the label of each dimension, and whether it is a total. #}
 {% macro labels_of(dimensions) -%}
-{% set found = namespace(columns=[]) %}
+{% set labels = namespace(columns=[]) %}
 {% for place in dimensions %}
-{% set found.columns = found.columns + ["kanon_d" ~ place, "kanon_t" ~ place] %}
+{% set labels.columns = labels.columns + ["kanon_d" ~ place, "kanon_t" ~ place] %}
 {% endfor %}
-{{ return(found.columns) }}
+{{ return(labels.columns) }}
 {%- endmacro %}
 
 

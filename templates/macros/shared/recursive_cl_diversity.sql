@@ -120,8 +120,8 @@ sum(case when kanon_rank >= {{ rank }} then {{ counted }} else 0 end)
 {% test recursive_cl_diversity(model) -%}
 {% do kanon_sql.needs_one_of("recursive_cl_diversity", {"c": kwargs.get("c")}) -%}
 {% do kanon_sql.needs_one_of("recursive_cl_diversity", {"l": kwargs.get("l")}) -%}
-{% set asked = kanon_sql.test_arguments("recursive_cl_diversity", model, kwargs, {
+{% set arguments = kanon_sql.test_arguments("recursive_cl_diversity", model, kwargs, {
     "c": {"above": true}, "l": "count", "allowed": "values",
 }, ["sensitive"]) -%}
-{{ kanon_sql.tidy(kanon_sql.recursive_cl_diversity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.recursive_cl_diversity_failures(**arguments), model) }}
 {%- endtest %}

@@ -63,11 +63,11 @@ measured as (
 
 
 {% test rounded(model) -%}
-{% set asked = kanon_sql.cell_arguments("rounded", model, kwargs, {
+{% set arguments = kanon_sql.cell_arguments("rounded", model, kwargs, {
     "base": {"above": true, "default": none}, "bands": "bands",
 }, ["by", "value", "suppressed"]) -%}
-{% if (asked["base"] is none) == (asked["bands"] is none) -%}
+{% if (arguments["base"] is none) == (arguments["bands"] is none) -%}
 {{ kanon_sql.refuse("rounded needs a base, or bands, and not both") }}
 {%- endif %}
-{{ kanon_sql.tidy(kanon_sql.rounded_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.rounded_failures(**arguments), model) }}
 {%- endtest %}

@@ -54,8 +54,8 @@ measured as (
 
 
 {% test sample_uniqueness(model) -%}
-{% set asked = kanon_sql.test_arguments(
+{% set arguments = kanon_sql.test_arguments(
     "sample_uniqueness", model, kwargs, {"max_share": {"most": 1}}, ["nulls"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.sample_uniqueness_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.sample_uniqueness_failures(**arguments), model) }}
 {%- endtest %}

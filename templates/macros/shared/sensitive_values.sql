@@ -22,7 +22,7 @@ with
 
 {{ kanon_sql.ctes_of_sensitive_values(
     relation, columns, sensitive, entity, unknown, needs, class_columns, class_measures, rolled_up, whole,
-    asked=[] if flags else ["records"] if violating is not none else ["records", "without_entity"]
+    aggregates=[] if flags else ["records"] if violating is not none else ["records", "without_entity"]
 ) }}
 {%- if flags %},
 
@@ -45,10 +45,10 @@ with
 {%- endmacro %}
 
 
-{# CTEs up to the classes; `asked` as in `count_people`. #}
+{# CTEs up to the classes; `aggregates` as in `count_people`. #}
 {% macro ctes_of_sensitive_values(
     relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[],
-    class_measures=[], rolled_up=false, whole=none, asked=["records"]
+    class_measures=[], rolled_up=false, whole=none, aggregates=["records"]
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {% set windows = "class_shares" if "class_shares" in needs
@@ -56,7 +56,7 @@ with
 {% set values_read = windows or "class_values" %}
 {% set of_values = "bounded_shares" if "bounds" in needs else "value_shares" %}
 {{ kanon_sql.class_values(
-    relation, columns, sensitive, entity, unknown, rolled_up, of_people=asked | length > 0, held=false
+    relation, columns, sensitive, entity, unknown, rolled_up, of_people=aggregates | length > 0, held=false
 ) }},
 {% if "shares" in needs %}
 
@@ -103,7 +103,7 @@ classes as (
 )
 {%- else %}
 {{ kanon_sql.classes_of_people(
-    columns, sensitive, entity, unknown, class_columns, values_read, asked
+    columns, sensitive, entity, unknown, class_columns, values_read, aggregates
 ) }}
 {%- endif %}
 {%- if kanon_sql.figured_classes(class_measures, needs) | trim == "measured_classes" %},
@@ -117,12 +117,12 @@ classes as (
     CTEs of the classes with an entity: class sizes in people, and aggregates over the values they
     hold. Both are grouped from the same CTE, so each has every class.
 #}
-{% macro classes_of_people(columns, sensitive, entity, unknown, class_columns, values_read, asked) %}
+{% macro classes_of_people(columns, sensitive, entity, unknown, class_columns, values_read, aggregates) %}
 -- Each person once in a class, whatever values they have there.
 class_people as (
     select
 {{ kanon_sql.aliases(columns + [entity]) | indent(4, first=true) }}
-{%- if asked %},
+{%- if aggregates %},
         sum(kanon_records) as kanon_records
 {%- endif %}
 {%- if unknown %},
@@ -141,10 +141,10 @@ people_of_classes as (
 {%- if unknown %},
         sum(kanon_known) as kanon_size_known
 {%- endif %}
-{%- if "records" in asked %},
+{%- if "records" in aggregates %},
         sum(kanon_records) as kanon_records
 {%- endif %}
-{%- if "without_entity" in asked %},
+{%- if "without_entity" in aggregates %},
         {{ kanon_sql.sum_where(kanon_sql.is_null(entity), "kanon_records", "kanon_without_entity") | indent(8) }}
 {%- endif %}
 
