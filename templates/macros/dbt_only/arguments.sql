@@ -220,9 +220,9 @@
 
 
 {#
-    A name as it stands in SQL. A name that can't stand there by itself is quoted, a reserved word
-    among them, and one that would stand for something else; every name is where the test says
-    `quote_columns: true`, or the project the var kanon_sql_quote_columns.
+    A column's name as SQL. Names are quoted if they are no plain words, reserved words, or words with
+    another meaning in SQL. With `quote_columns: true`, or the project's var kanon_sql_quote_columns,
+    every name is quoted.
 #}
 {% macro name_in_sql(name, quote_columns) -%}
 {% set mark = (adapter.quote("x") | string)[:1] %}
@@ -398,9 +398,8 @@
 
 
 {#
-    The `sides` of a test, which are its release, of which `own` has the columns, and its reference;
-    whether classes that this lacks are in the `union`, and whether there must be none of them for it
-    to be `complete`.
+    The `sides` of a test: its release, with the columns in `own`, and its reference. `union`: classes
+    absent from the reference count their own size. `complete`: an absent class is an error.
 #}
 {% macro reference_of_test(test, raw_arguments, own, wildcard=false) -%}
 {% set relation = kanon_sql.relation_of_test(test, "reference", raw_arguments.get("reference"), "voters") %}
@@ -501,11 +500,10 @@
 
 
 {#
-    The records of a relation, or those that pass a filter, as a test reads them. Where a name is
-    no column, several engines take the name of the relation for its whole row, and have columns
-    besides that nobody made, as rowid and ctid are; in each of these every record differs. In
-    brackets there are the columns of the relation and no others, whatever dbt has put there. What
-    is `compared` of an ephemeral model is looked at here, as nothing could be asked of it before.
+    The records of a relation that pass a filter, as a subquery. The subquery exposes the relation's
+    declared columns alone. Several engines also have system columns, such as rowid and ctid, and read
+    the relation's name as its whole row: in each of these every record differs. The `compared` columns
+    of an ephemeral model are checked here, since no query can read the model before the test runs.
 #}
 {% macro records_of(relation, alias, compared, where=none) -%}
 {% set apart = kanon_sql.told_apart(relation, compared) if kanon_sql.is_ephemeral(relation) else none %}
@@ -516,8 +514,8 @@
 {%- endmacro %}
 
 
-{# Refuse a name that is no column, where it is known which there are; elsewhere the database ends
-   with an error that names it. Whether a name must be in the right case is for the database. #}
+{# Refuse a name that is no column. Where the columns are unknown, and for a name in the wrong case, the
+   database ends with an error of its own. #}
 {% macro needs_columns(test, relation, names) -%}
 {% set known = kanon_sql.known_columns(relation) %}
 {% set folded = known | map("lower") | list %}

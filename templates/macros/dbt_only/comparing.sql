@@ -1,7 +1,7 @@
 {#
-    Checks the columns of a test before it runs: types and collations in which the database treats
-    values with different spellings as equal, which would make classes look larger than they are.
-    The command line refuses the same columns.
+    Checks the columns of a test before it runs. Some types and collations treat values with different
+    spellings as equal, and classes would look larger than they are. The command line refuses the same
+    columns.
 
     For other adapters, a project can define its own `<adapter>__merging_columns`.
 #}

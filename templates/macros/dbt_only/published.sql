@@ -1,14 +1,14 @@
 {#
-    A mart of cells without those that violate a rule:
+    A mart of cells without those in violation of a rule:
 
         {{ kanon_sql.published(
             ref("ledger"), by=["region", "sector"], value="turnover", contributor="firm_id",
             n=10, dominance=[[2, 67]], total_label="Total"
         ) }}
 
-    The inner cells that violate are found, their records left out, and everything is aggregated
-    again. Every margin is then the sum of what is shown, so that no cell follows by subtraction; the
-    totals are not those of all records, and those must not be published elsewhere.
+    The records of the violating inner cells are left out, and the rest is aggregated again. Every margin
+    is then the sum of the shown cells, and no cell follows by subtraction. The totals differ from those
+    of all records; publish the latter nowhere.
 
     Green, Ritchie, Smith 2021, Automatic checking of research outputs (ACRO), UNECE expert meeting
     on statistical data confidentiality.

@@ -1,9 +1,8 @@
 {#
-    Composed k-anonymity: an attacker who can link the records of one person in two releases, and
-    knows the person's quasi-identifiers in both, still finds at least k people who share them. The
-    crowd of a person are the people who are in exactly the same classes of either release. People
-    in only one of the releases form crowds by their classes there, because an attacker may know
-    that somebody joined or left.
+    Composed k-anonymity: an attacker can link the records of one person in two releases, knows the
+    person's quasi-identifiers in both, and still finds at least k people with these. The crowd of a
+    person are the people in exactly the same classes of either release. People in only one of the
+    releases form crowds by their classes there, because an attacker may know of a joiner or leaver.
 
     Ganta, Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
     privacy, ACM KDD, section 2.
@@ -12,9 +11,9 @@
     The earlier release has its own quasi-identifiers, any number of them. `measures`: aggregates
     over the joint classes, where `kanon_size` is the crowd. `attributes`: sensitive attributes for
     composed l-diversity, computed in the same statement because both need the classes of each
-    person; see candidates_in_short. `answers`: parts of the result, by default all: the crowds in
+    person (see candidates_in_short). `answers`: parts of the result, by default all: the crowds in
     both releases with the people `of_release` or `of_earlier` alone, the `values` left by pairs of
-    classes, and the `people` in pairs that leave too few.
+    classes, and the `people` in pairs with too few values.
 #}
 {% macro composed_k_anonymity(
     release, columns, entities, earlier, earlier_columns, measures, attributes=[], unknown=false,

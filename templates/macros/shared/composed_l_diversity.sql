@@ -1,9 +1,9 @@
 {#
-    Composed l-diversity: an attacker who intersects a person's classes in two releases, and knows
-    that the sensitive value is the same in both, is left with at least l values. The candidates of
-    a pair of classes (one of each release, with at least one person in both) are the values that
-    both classes contain; no link between records is needed. A pair without candidates means that
-    the value changed, so the attack misleads.
+    Composed l-diversity: an attacker intersects a person's classes in two releases, knows the sensitive
+    value to be the same in both, and is left with at least l values. The candidates of a pair of classes
+    (one of each release, with at least one person in both) are the values common to both classes; no
+    link between records is needed. In a pair without candidates the value changed, and the attack
+    misleads.
 
     Ganta, Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
     privacy, ACM KDD, section 2 (intersection attack).
@@ -12,10 +12,10 @@
     (`as_is` or `as_text`); its `place` among the attributes; and `flags`: names with predicates on
     the number of candidates (`kanon_candidates`). `unknown`: NULL is no value. Pairs are computed
     by crowd, not by person, because all people of a crowd are in the same pairs. The CTEs belong to
-    the statement of composed k-anonymity, which also finds the classes of each person.
+    the statement of composed k-anonymity, the source of each person's classes.
 
-    The values of a pair are left joins, which no planner reorders: joining the values of both
-    releases first would give a row for each two classes that share a value. If an attribute is
+    The values of a pair are left joins, because planners don't reorder these. Joining the values of
+    both releases first would give a row for each two classes with a common value. If an attribute is
     `packed` (embedded engine), one row holds many values: see candidates_by_bits.
 #}
 

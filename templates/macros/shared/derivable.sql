@@ -1,12 +1,12 @@
 {#
-    Derivability by subtraction: a suppressed cell follows if it is the only unknown one of an
-    equation, in which a total is the sum of the cells below it along one dimension. Every round
-    subtracts all such cells at once, and what it finds is proven; that it finds nothing is no proof.
-    Unknown too are the implied margins, ancestors of a published cell that were not published. A
-    combination without a row is 0.
+    Derivability by subtraction. An equation sets a total equal to the sum of the cells below along one
+    dimension; the only unknown cell of an equation follows. Every round subtracts all such cells at
+    once. A found figure is proven, while finding none proves nothing. Unknown are the suppressed cells
+    and the implied margins, the unpublished ancestors of a published cell. A combination without a row
+    is 0.
 
-    `kanon_k{i}` is '=' and the label of a dimension, '.' for its total. An equation that is complete
-    and does not add up means that nothing follows from the table.
+    `kanon_k{i}` is '=' and the label of a dimension, '.' for its total. If a complete equation does not
+    add up, nothing follows from the table.
 
     ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 4.2.2. See
     duckdb/derivability.sql for bounds and programs.

@@ -1,11 +1,11 @@
 {#
     Event tables: the events of a person are the combinations of values of the event columns in the
-    person's records. With quasi-identifiers, which the attacker knows too, the event is the
-    combination of both. By default the events of a person are a set; with `times` a multiset, in
-    which an event counts as often as the person has records of it.
+    person's records. With quasi-identifiers (also known to the attacker), the event is the combination
+    of both. By default the events of a person are a set; with `times` they are a multiset, and an event
+    counts as often as the person has such records.
 
-    A slot is an event with a number i: whoever has the event i times or more holds it. A combination
-    of events is a set of slots, and its crowd are the people who hold all of them.
+    A slot is an event with a number i; its holders have the event i times or more. A combination of
+    events is a set of slots, and its crowd are the holders of all of them.
 
     Terrovitis, Mamoulis, Kalnis 2008, Privacy-preserving anonymization of set-valued data, PVLDB
     1(1), section 3.
@@ -168,10 +168,11 @@ slots.kanon_holders_{{ i }}{{ "," if not loop.last }}
 
 
 {#
-    CTEs of the combinations of 2 to m slots that two people or more may share, and their crowds: a
-    person has a combination once, so its crowd is its number of rows. A combination is one number,
-    made of its slots, and for three slots two numbers. `weighted` adds the number of choices of the
-    person's records that give it; with `least` only crowds of so many are kept.
+    CTEs of the combinations of 2 to m slots possibly shared by two people or more, and their crowds.
+    A person has a combination once, so the crowd of a combination is its number of rows. A
+    combination is one number, made of its slots, and for three slots two numbers. `weighted` adds the
+    number of choices of the person's records with this combination; `least` is the smallest crowd
+    kept.
 #}
 {% macro ctes_of_combinations(m, times, weighted, least=1) %}
 slots_in_all as (

@@ -2,14 +2,14 @@
     A model as a generic test: one row of counts if it fails, no row if it passes, and a database
     error if there are no records or the check can't be evaluated on them. The error fails the run
     whatever thresholds or severity the test has. Neither rows nor errors contain a value of the
-    table. Each model has a macro `<model>_failures`; this file holds what they share.
+    table. Each model has a macro `<model>_failures`; the macros here are common to all of them.
 
     status              violated
     failures            records at risk, at least 1: the number to compare with the thresholds of
                         the test runner
     records             all records
-    violating_classes   classes that fail the model, and the records in them; NULL for a model that
-    violating_records   is not evaluated by class
+    violating_classes   classes in violation of the model, and the records in them; NULL for a model
+    violating_records   without a figure by class
     achieved            the model's measure, as in an audit's result; NULL for infinity
     model, test         in dbt: the tested model, the test, its columns and its thresholds
     columns, asked
@@ -18,11 +18,11 @@
 {#
     End of a test. `ctes` end with `measured`, one row of counts; `violated` is the failure
     predicate, `failures` the number of records at risk, `columns` the further columns to return.
-    The other arguments describe the preconditions, each an error if records violate it: records
-    with an entity (in the reference of `sides` and the `earlier` release too), valid weights there,
-    sensitive values that are listed, are numbers or have an order, `named` values that occur, a
-    `complete` reference without missing classes, and the caller's own counts in `more`. NULL needs
-    no place in the list if `nulls_listed`.
+    The other arguments describe the preconditions, and a violated one is an error. Records need an
+    entity, also in the reference of `sides` and in the `earlier` release, and valid weights in the
+    reference. Sensitive values must be `listed` (except NULL, if `nulls_listed`), `numbers` or
+    `ordered`, `named` values must occur, and a `complete` reference must have all classes. `more` are
+    errors of the caller.
 #}
 {% macro raise_or_count(
     ctes, violated, failures, columns,

@@ -1,7 +1,7 @@
 {#
-    Journalist risk: an attacker who does not know who is in the table searches the reference, and
-    finds a person with the chance 1 / kanon_union, where kanon_union counts the people of the
-    reference, or of the release if there are more. The average is the larger of classes / sum of
+    Journalist risk: an attacker does not know the people in the table, searches the reference, and
+    finds a person with the chance 1 / kanon_union. kanon_union counts the people of the class in the
+    reference, or in the release if there are more. The average is the larger of classes / sum of
     kanon_union and the mean over the records; with an entity it is the mean over people, each in
     their class with the fewest.
 

@@ -1,8 +1,8 @@
 {#
     (k,e)-anonymity: a class has at least k different numbers, and the range from the smallest to
     the largest is at least e. Two spellings of a number are one value. NULL is one value unless it
-    is unknown; the range reads only finite numbers. A class in which every person holds some common
-    value counts as a class of that value alone, as in l-diversity.
+    is unknown; the range reads only finite numbers. If every person of a class holds some common value,
+    the class counts as one of this value alone, as in l-diversity.
 
     Zhang, Koudas, Srivastava, Yu 2007, Aggregate query answering on anonymized tables, ICDE.
 #}

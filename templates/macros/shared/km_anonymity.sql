@@ -155,9 +155,9 @@ sum(case when {{ predicate }} then 1 else 0 end)
 
 
 {#
-    The combinations of at most one event, or two, that the fewest people share, with their values, which
-    are personal data: a row has the columns of the one event, then those of the other. The number of
-    events tells the NULL of an event from an event that is not there.
+    The combinations of one event, or at most two, with the smallest crowds, and their values: personal
+    data. A row has the columns of the one event, then those of the other. The number of events tells
+    the NULL of an event from an absent event.
 #}
 {% macro rare_combinations(relation, columns, entity, m, first) %}
 with

@@ -108,15 +108,15 @@ judged_people as (
 
 
 {#
-    The same attack, drawn: the first people and the first m of their records, each in the order of
-    a seeded hash. A row for each size of the crowd: how many of the attacked are in one of that
-    size. Crowds are found by the rarest known event, and each step keeps the people who have the
-    next one too. It is joined on one number that stands for the person and the slot, as a join on
-    two would expand the most common events.
+    The same attack on a sample: the first people and the first m of their records, each in the order
+    of a seeded hash. A row for each size of the crowd has the number of attacked people in a crowd of
+    this size. A crowd starts as the people with the rarest known event; each step keeps those with the
+    next event too. The join is on one number for person and slot, as a join on two columns would expand
+    the most common events.
 
-    `rereads`: on a database that inlines a CTE at each reference, a chain of steps takes exponential
+    `rereads`: the database inlines a CTE at each reference, and a chain of steps would take exponential
     time and memory. The known slots of all candidates are then looked up in one step, and DISTINCT
-    keeps the sides of its join from being merged into it.
+    keeps the planner from merging the sides of the join.
 #}
 {% macro drawn_events(relation, columns, entity, m, times, sample, seed, qi=0, rereads=false) %}
 {% set events = columns[qi:] %}

@@ -1,7 +1,7 @@
 {#
-    Prosecutor risk: an attacker who knows that a person is in the table, and the person's
-    quasi-identifiers, finds their record with the chance 1 / size of their class. Python computes
-    it from the class sizes.
+    Prosecutor risk: an attacker knows of a person in the table, with the quasi-identifiers, and finds
+    the person's record with the chance 1 / size of the class. Python computes the risk from the class
+    sizes.
 
     El Emam 2013, Guide to the de-identification of personal health information, chapter 16.
 #}

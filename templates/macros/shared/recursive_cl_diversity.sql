@@ -7,8 +7,8 @@
     ry < c (rl + ... + rm) if y < l, else ry < c (r(l-1) + ... + rm - ry). A class of allowed values
     only passes.
 
-    A value that every person of a class holds is certain: unless it is allowed, the class counts as
-    having no other value.
+    A value held by every person of a class is certain. Unless this value is allowed, the class counts as
+    having no other one.
 
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1),
     definitions 4.2 and 4.5.

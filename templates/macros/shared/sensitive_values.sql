@@ -4,14 +4,14 @@
     the result is grouped by class size.
 
     `unknown`: NULL is no value; otherwise NULL is one more value. With an entity, a value counts
-    once for each person of the class who holds it.
+    once for each of its holders in the class.
 
-    `needs` lists what the models compare: a value's share of the table (shares), its upper bound in
+    `needs` lists the figures compared by the models: a value's share of the table (shares), its upper bound in
     enhanced beta-likeness (bounds), its share of the class (class_shares), its rank in the class
     (ranks), and the number of values in the table (table_values). `class_columns` are aggregates
     over the values of a class, `class_measures` the figures of each model for a class, `measures`
-    aggregates over all classes. With `violating`, a predicate, the rows are the classes that
-    satisfy it; with `flags`, named predicates, one row counts the people in such classes.
+    aggregates over all classes. With `violating`, a predicate, the rows are the classes for which it is
+    true; with `flags`, named predicates, one row counts the people in such classes.
 #}
 {% macro sensitive_values(
     relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[],
