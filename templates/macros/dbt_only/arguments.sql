@@ -114,7 +114,10 @@
 {% endif %}
 {% set sensitive = raw_arguments.get("sensitive") %}
 {% if "sensitive" in parts %}
-{% do arguments.update({"unknown": kanon_sql.is_unknown(test, raw_arguments.get("sensitive_nulls", "value"))}) %}
+{% set nulls = kanon_sql.one_of(
+    test, "sensitive_nulls", raw_arguments.get("sensitive_nulls", "value"), ["value", "unknown"]
+) %}
+{% do arguments.update({"unknown": nulls == "unknown"}) %}
 {% set sensitive = sensitive if sensitive is not none else raw_arguments.get("column_name") %}
 {% do kanon_sql.refuse(test ~ " needs sensitive, the column with the sensitive values") if sensitive is none %}
 {% endif %}
@@ -517,7 +520,7 @@
 {# Refuse a name that is no column. Where the columns are unknown, and for a name in the wrong case, the
    database ends with an error of its own. #}
 {% macro needs_columns(test, relation, names) -%}
-{% set known = kanon_sql.known_columns(relation) %}
+{% set known = get_columns_in_query("select * from " ~ relation) if kanon_sql.may_be_queried(relation) else [] %}
 {% set folded = known | map("lower") | list %}
 {% for name in names if known and name is not none and kanon_sql.unquoted(name) | lower not in folded -%}
 {{ kanon_sql.refuse(
@@ -525,12 +528,6 @@
         ~ known | join(", ")
 ) }}
 {%- endfor %}
-{%- endmacro %}
-
-
-{# The columns of what a test reads, where that can be known before it runs. #}
-{% macro known_columns(relation) -%}
-{{ return(get_columns_in_query("select * from " ~ relation) if kanon_sql.may_be_queried(relation) else []) }}
 {%- endmacro %}
 
 
@@ -587,12 +584,6 @@
 {{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a list of values, as in [first, second]; found " ~ values) }}
 {%- endif %}
 {{- return(values) -}}
-{%- endmacro %}
-
-
-{# Whether NULL is no value in the sensitive attribute. #}
-{% macro is_unknown(test, sensitive_nulls) -%}
-{{ return(kanon_sql.one_of(test, "sensitive_nulls", sensitive_nulls, ["value", "unknown"]) == "unknown") }}
 {%- endmacro %}
 
 

@@ -30,7 +30,7 @@ end
     max |ln(q / p)| over the values in the class; the maximum is at the largest or the smallest q /
     p.
 #}
-{% macro delta_disclosure_beside() -%}
+{% macro delta_disclosure_companion() -%}
 case
     when {{ kanon_sql.is_rather_more_frequent() }} then ln(kanon_highest_ratio)
     else -ln(kanon_lowest_ratio)

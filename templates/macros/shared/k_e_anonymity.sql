@@ -18,7 +18,7 @@
     exactly.
 #}
 {% macro k_e_anonymity_violated(sensitive, k=none, e=none, entity=none, unknown=false) -%}
-{{ kanon_sql.k_e_anonymity_beside(entity, unknown) ~ " < " ~ kanon_sql.positive_int(k, "k") if k is not none }}
+{{ kanon_sql.k_e_anonymity_companion(entity, unknown) ~ " < " ~ kanon_sql.positive_int(k, "k") if k is not none }}
 {{- " or " if k is not none and e is not none }}
 {{- kanon_sql.unless_certain("coalesce(kanon_largest - kanon_smallest, 0)", "0", entity, unknown) ~ " < " ~ kanon_sql.least_difference(sensitive, e) if e is not none }}
 {%- endmacro %}
@@ -33,7 +33,7 @@
 {%- endmacro %}
 
 
-{% macro k_e_anonymity_beside(entity=none, unknown=false) -%}
+{% macro k_e_anonymity_companion(entity=none, unknown=false) -%}
 {{ kanon_sql.unless_certain("kanon_numbers", "1", entity, unknown) }}
 {%- endmacro %}
 
