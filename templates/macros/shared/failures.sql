@@ -113,8 +113,8 @@ select
 {%- for column in columns %},
     {{ column }}
 {%- endfor %}
-{%- for told in kanon_sql.about_the_test() %},
-    {{ kanon_sql.literal(told["text"]) }} as {{ told["name"] }}
+{%- for detail in kanon_sql.about_the_test() %},
+    {{ kanon_sql.literal(detail["text"]) }} as {{ detail["name"] }}
 {%- endfor %}
 
 from verdicts
