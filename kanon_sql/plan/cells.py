@@ -677,7 +677,7 @@ class RecordCells(CellStatements):
 
         empty = self._empty_by_grouping(row)
         return {
-            "sets": render("sets_of_cells", cells=_counts(question, question.groupings)),
+            "sets": render("ctes_of_cells", cells=_counts(question, question.groupings)),
             "cells": "cells",
             "labels": ["kanon_grouping", *labels],
             "groupings": [

@@ -111,7 +111,7 @@ def class_measures(
         arguments = _arguments(question, sensitive, labelled_check)
         yield _measure(model, arguments)
         if model.beside:
-            companion = render_known(f"{model.name()}_beside", **arguments)
+            companion = render_known(f"{model.name()}_companion", **arguments)
             yield Named(companion, f"kanon_{labelled_check.label}_{model.beside}")
 
 

@@ -295,7 +295,7 @@ class PublishedCells(CellStatements):
             figure = render("written_figure", column=self.value)
             arguments |= {"low": self._bounds("low"), "high": self._bounds("high")}
         return render(
-            "sets_of_published",
+            "ctes_of_published",
             relation=self.relation,
             dimensions=self.dimensions,
             figure=figure,

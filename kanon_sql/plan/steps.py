@@ -116,7 +116,7 @@ def with_files_as_ctes(sql: str, question: ResolvedQuestion) -> str:
         )
         for name, table in table_by_name.items()
     ]
-    return render("with_sets_before", sets=sets, statement=sql)
+    return render("with_ctes_before", sets=sets, statement=sql)
 
 
 def _columns_read(table: Table, sql: str) -> list[str]:

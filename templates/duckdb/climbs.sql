@@ -1,9 +1,9 @@
 {#
     Number of records in classes below k at each node of a path up a lattice. Every class of a node
     lies within one class of the next node, so a single sort makes the classes of all nodes
-    contiguous: by a code whose highest digits are the places at the last node, and whose lowest
-    digits distinguish the values that the first step merges. The records of a class share all but
-    the lowest digits.
+    contiguous. The sort key is a code: its highest digits are the places at the last node, its lowest
+    digits distinguish the values merged by the first step. The records of a class share all but the
+    lowest digits.
 
     LeFevre, DeWitt, Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, SIGMOD,
     section 3.1 (roll-up property).

@@ -1,11 +1,11 @@
 {#
-    What follows from a published table about the cells that it suppresses.
+    What follows from a published table about its suppressed cells.
 
-    A cell has one node for each dimension: a label, a label of its hierarchy, or the total, which is
-    node 0. An equation says that a cell is the sum of its children along one dimension. Unknown are
-    the suppressed cells, the absent ones where they count as suppressed, and the implied margins:
-    ancestors of a published cell that were not published. `kanon_state` is 0 for a shown cell, 1 for
-    a suppressed, 2 for an absent and 3 for an implied one.
+    A cell has one node for each dimension: a label, a label of its hierarchy, or the total (node 0).
+    An equation sets a cell equal to the sum of its children along one dimension. Unknown are the
+    suppressed cells, the absent ones where they count as suppressed, and the implied margins: the
+    unpublished ancestors of a published cell. `kanon_state` is 0 for a shown cell, 1 for a
+    suppressed, 2 for an absent and 3 for an implied one.
 
     Fischetti, Salazar 2000, Models and algorithms for optimizing cell suppression in tabular data
     with linear constraints, JASA 95 (feasibility interval); Hundepool et al., Handbook on
@@ -163,8 +163,8 @@ from {{ figures }}
 
 {#
     The cells of a table made from records, without the figures of the sensitive ones. A label is
-    written with its level, so that it names one node. Each of `dimensions` has its number, the
-    label and the groupings of each of its levels, and the groupings where it is a total.
+    written with its level and so names one node. Each of `dimensions` has its number, the label and
+    the groupings of each of its levels, and the groupings of its total.
 #}
 {% macro cells_of_records(figures, dimensions, type, low) %}
 select
@@ -482,8 +482,10 @@ cross join states
 
 
 {#
-    Totals that are shown and have a suppressed part, which its mark does not say to be 0, and how many of
-    them are not the sum of their shown parts. A margin that is not shown may have a sum.
+    Counts of equations: those with a shown total and an unknown part (`kanon_totals`), those with a
+    suppressed part and a mark for more than 0 (`kanon_hiding`), and those of both kinds with a total
+    unequal to the sum of the shown parts (`kanon_unequal`). The last leaves out equations with an
+    unknown part that is a sum itself.
 #}
 {% macro totals_of_shown(terms, cells, slack) %}
 with
@@ -751,9 +753,9 @@ join {{ before }} as earlier using (kanon_cell)
 
 
 {#
-    The suppressed and absent cells: solved by subtraction, and for each width those whose bounds are
-    as narrow, and those that no equation ties to another, whose bounds are exact. An absent cell that
-    is proven to be zero counts for none.
+    Counts of suppressed and absent cells: those solved by subtraction, for each width those with bounds
+    as narrow, and those without an equation in common with another unknown cell, as their bounds are
+    exact. An absent cell proven to be zero counts for none.
 #}
 {% macro derived_counts(unknown, open, slack, widths) %}
 select

@@ -359,7 +359,7 @@ where temporary and not internal
 
 
 {# Statement with further CTEs before its own. #}
-{% macro with_sets_before(sets, statement) %}
+{% macro with_ctes_before(sets, statement) %}
 with
 
 {{ sets | join(",\n\n") }}

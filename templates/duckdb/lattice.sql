@@ -96,7 +96,7 @@ group by kanon_node
     Frequency set of some nodes with the further columns of a check; a class is identified by its
     node and its places.
 #}
-{% macro sets_of_nodes(nodes, keys, carried) %}
+{% macro frequency_set_of_nodes(nodes, keys, carried) %}
 {% for node in nodes %}
     select
         {{ node.number }} as kanon_at_node,

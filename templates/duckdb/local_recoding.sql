@@ -1,12 +1,12 @@
 {#
     Local recoding by top-down specialisation with a rest. A class is a set of combinations with one
-    level for each quasi-identifier. In a round, each class that can be split moves the children
-    that pass by themselves one level down in one quasi-identifier; the rest stays together at its
-    levels.
+    level for each quasi-identifier. A split replaces a class by its children, one level down in one
+    quasi-identifier, as far as a child passes by itself. All other children, the rest, stay together
+    at the levels of the class. A round splits every class once, if possible.
 
     Fung, Wang, Yu 2005, Top-down specialization for information and privacy preservation, ICDE
     (the move); LeFevre, DeWitt, Ramakrishnan 2006, Mondrian multidimensional k-anonymity, ICDE
-    (each class by itself). That the rest stays is a rule of this project.
+    (each class by itself). The rest is a rule of this project.
 
     Quasi-identifiers are numbered from 1; values and labels are places among those of a level.
 #}
@@ -353,14 +353,14 @@ inner join (
 
 {#
     Split of each class: by the quasi-identifier with the largest gain, the first one in a tie. One
-    row for each new class, numbered from `first`: the moved children, and the rest, which has no
-    place of its own.
+    row for each new class, numbered from `first`: the moved children, and the rest (without a place
+    of its own).
 
     `factors` make gains of different quasi-identifiers comparable as integers. `offer_type` holds
-    every offer times the number of quasi-identifiers, so that one comparison covers the offer and
-    its quasi-identifier. With `closing`, only some of the `judged` children move, and each part
-    lists the quasi-identifiers in which its class has passing children: neither the class nor its
-    parts can ever be split by another one.
+    every offer times the number of quasi-identifiers: one comparison covers the offer and its
+    quasi-identifier. With `closing`, only some of the `judged` children move, and each part lists
+    the quasi-identifiers with passing children of its class. No other quasi-identifier can ever
+    split the class or its parts.
 #}
 {% macro splits(judged, factors, first, offer_type, closing=false) %}
 {% set many = factors | length %}
@@ -473,9 +473,9 @@ inner join {{ class_levels }} as class_levels using (kanon_class)
 
 {#
     Combinations of the split classes, by their new class, with the labels of the next split.
-    `moved` has a row for each quasi-identifier: its key, the table of its values, and the levels
-    above 0 that it reached. `closing` leaves out the labels of quasi-identifiers that can no longer
-    split the class.
+    `moved` has a row for each quasi-identifier: its key, the table of its values, and its reached
+    levels above 0. `closing` leaves out the labels of quasi-identifiers without a further split of
+    the class.
 #}
 {% macro members_of_parts(members, splits, moved, carried, closing=false) %}
 select

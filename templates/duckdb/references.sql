@@ -1,8 +1,7 @@
 {#
-    A reference at the nodes of a lattice: each of its values gets the places of its labels among
-    those of the table, so that it can be grouped at any levels. A value without a label, or with
-    one that the table lacks, has no place and its people are not counted, which makes the
-    population smaller.
+    A reference at the nodes of a lattice: each value gets the places of its labels among those of
+    the table, to be grouped at any levels. A value has no place if the table lacks its label, or if
+    there is none. The people of such a value are not counted, and the population is smaller.
 
     Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
     IJUFKS 10(5), section 2 (k-map); the levels as in lattice.sql.

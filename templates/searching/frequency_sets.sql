@@ -105,7 +105,7 @@ from {{ values }}
 
 
 {# Frequency set of the records, with the place of the raw value of each quasi-identifier. #}
-{% macro set_of_places(relation, quasi_identifiers, values, carried, rolled_up=false) %}
+{% macro frequency_set_of_places(relation, quasi_identifiers, values, carried, rolled_up=false) %}
 select
 {% for column in quasi_identifiers %}
     kanon_values_{{ loop.index }}.kanon_place_0 as kanon_key_{{ loop.index }},

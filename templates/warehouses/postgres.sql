@@ -52,8 +52,8 @@ where oid = pg_my_temp_schema()
 
 {#
     Columns of a table: name, type (the base type of a domain), kind, whether different texts in it
-    may be equal (also inside a range, an array or a composite type), and whether it is a number
-    without a scale, whose values have to be checked.
+    may be equal (also inside a range, an array or a composite type), and whether its type is a number
+    without a scale, so that the values have to be checked.
 #}
 {% macro postgres_columns(schema, table) %}
 with recursive domains as (

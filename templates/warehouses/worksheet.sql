@@ -16,7 +16,7 @@ class_people as (
 ),
 
 classes as (
-    {{ kanon_sql.count_people("class_people", columns, entity, asked=[]) | trim | indent(4) }}
+    {{ kanon_sql.count_people("class_people", columns, entity, aggregates=[]) | trim | indent(4) }}
 )
 {% else %}
 classes as (

@@ -1234,9 +1234,9 @@ def test_what_all_tests_take_is_documented() -> None:
     }
 
     assert set(told) == {
-        "asked_of_test", "asked_of_cells", "published", "test_share_left_out", "generalize",
+        "test_arguments", "cell_arguments", "published", "test_share_left_out", "generalize",
     }  # fmt: skip
-    assert set(re.findall(r"^- `(\w+)`", told["asked_of_test"], re.M)) == shared
+    assert set(re.findall(r"^- `(\w+)`", told["test_arguments"], re.M)) == shared
 
 
 @pytest.mark.parametrize("name", GENERIC_TESTS)

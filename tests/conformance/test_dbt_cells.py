@@ -746,7 +746,7 @@ def test_a_test_takes_what_its_model_takes(name: str) -> None:
 def test_what_the_tests_take_is_documented() -> None:
     file = templates.folder() / "macros" / "dbt_only" / "_macros.yml"
     macros = yaml.safe_load(file.read_text(encoding="utf-8"))["macros"]
-    [told] = [each["description"] for each in macros if each["name"] == "asked_of_cells"]
+    [told] = [each["description"] for each in macros if each["name"] == "cell_arguments"]
     shared = {name for each in OF_CELLS.values() for name in each.arguments} - {
         name for each in OF_CELLS.values() for name in each.parameters
     }

@@ -150,7 +150,7 @@ class DbtTest(NamedTuple):
             kind = _type(known.annotation) if known else "integer"
             lines += _folded(f"- `{each}` ({kind}): {told[each]}", "  ")
         shared = (each for each in self.arguments if each not in self.parameters)
-        page = "asked_of_cells" if name in CELL_MODELS else "asked_of_test"
+        page = "cell_arguments" if name in CELL_MODELS else "test_arguments"
         lines += ["", *_folded(f"With {', '.join(shared)}: see {page}.", "")]
         lines += ["", "```yaml", "data_tests:", f"  - kanon_sql.{name}:", "      arguments:"]
         lines += [f"        {each}: {_inline(value)}" for each, value in self.example.items()]
@@ -170,7 +170,7 @@ def tests(package: Path) -> dict[str, DbtTest]:
     found = {}
     for file in (macros / "shared").glob("*.sql"):
         text = file.read_text(encoding="utf-8")
-        for call in re.findall(r"kanon_sql\.asked_of_test\((.*?)\) -%\}", text, re.DOTALL):
+        for call in re.findall(r"kanon_sql\.test_arguments\((.*?)\) -%\}", text, re.DOTALL):
             name, _, _, parameters, parts = read(f"[{call}]")()
             found[name] = DbtTest(
                 MODELS[name], [*parameters], {each: by_part[each] for each in parts}
@@ -184,7 +184,7 @@ def tests_of_cells(package: Path) -> dict[str, DbtTest]:
     found = {}
     for file in (package / "macros" / "shared").glob("*.sql"):
         text = file.read_text(encoding="utf-8")
-        for call in re.findall(r"kanon_sql\.asked_of_cells\((.*?)\) -%\}", text, re.DOTALL):
+        for call in re.findall(r"kanon_sql\.cell_arguments\((.*?)\) -%\}", text, re.DOTALL):
             name, _, _, parameters, takes = read(f"[{call}]")()
             found[name] = DbtTest(ALL_MODELS[name], [*parameters], {"cells": takes})
     return {name: found[name] for name in CELL_MODELS if name in found}

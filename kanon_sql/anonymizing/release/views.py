@@ -346,7 +346,7 @@ class ViewChain:
 
     @staticmethod
     def _with_sets(sets: Sequence[tuple[str, str]], select: str) -> str:
-        return render("with_sets", sets=sets, select=select)
+        return render("with_ctes", sets=sets, select=select)
 
     @property
     def views_to_run(self) -> tuple[View, ...]:

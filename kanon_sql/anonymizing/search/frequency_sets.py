@@ -413,7 +413,7 @@ class FrequencySets(TempRelations):
         rolled_up: bool,
     ) -> str:
         sql = render(
-            "set_of_places",
+            "frequency_set_of_places",
             relation=relation,
             quasi_identifiers=[_spelled(column, rolled_up) for column in quasi_identifiers],
             values=[column.values for column in self.quasi_identifiers],

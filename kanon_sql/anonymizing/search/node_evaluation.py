@@ -105,7 +105,9 @@ class NodeQueries:
         of_nodes = sets.materialise(
             f"{PRIVATE}nodes",
             f"How many records share each combination of values at each of {len(nodes)} nodes?",
-            render("sets_of_nodes", nodes=set_nodes, keys=keys, carried=sets.searched_columns),
+            render(
+                "frequency_set_of_nodes", nodes=set_nodes, keys=keys, carried=sets.searched_columns
+            ),
         )
         keys = ["kanon_at_node", *keys]
         statements = [

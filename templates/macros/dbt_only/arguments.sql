@@ -37,33 +37,33 @@
 {% set decimals = digits[1] if digits | length > 1 else "" %}
 {% set places = (decimals | length) - (parts[1] | int if parts | length > 1 else 0) %}
 {% set written = (digits[0] ~ decimals) | int %}
-{% set found = namespace(
+{% set fraction = namespace(
     over=written * 10 ** (0 if places > 0 else -places), under=10 ** (places if places > 0 else 0)
 ) %}
 {% if places > 17 %}
-{% set found.over = (found.over * 2 + 10 ** (places - 17)) // (2 * 10 ** (places - 17)) %}
-{% set found.under = 10 ** 17 %}
+{% set fraction.over = (fraction.over * 2 + 10 ** (places - 17)) // (2 * 10 ** (places - 17)) %}
+{% set fraction.under = 10 ** 17 %}
 {% endif %}
-{% if found.over > found.under * 10 ** 17 %}
-{% set found.over = 10 ** 17 %}
-{% set found.under = 1 %}
+{% if fraction.over > fraction.under * 10 ** 17 %}
+{% set fraction.over = 10 ** 17 %}
+{% set fraction.under = 1 %}
 {% endif %}
 {% for _ in range(17) %}
-{% if found.under > 1 and found.over % 10 == 0 %}
-{% set found.over = found.over // 10 %}
-{% set found.under = found.under // 10 %}
+{% if fraction.under > 1 and fraction.over % 10 == 0 %}
+{% set fraction.over = fraction.over // 10 %}
+{% set fraction.under = fraction.under // 10 %}
 {% endif %}
 {% endfor %}
-{{ return([found.over, found.under]) }}
+{{ return([fraction.over, fraction.under]) }}
 {%- endmacro %}
 
 
 {# --- a test ---------------------------------------------------------------------------------- #}
 
 {# A test sums its failures. Refuse an argument that is none of the `known`. #}
-{% macro begin_test(test, given, known) -%}
+{% macro begin_test(test, raw_arguments, known) -%}
 {% do config(fail_calc="coalesce(sum(failures), 0)") %}
-{% for name in given if name not in known -%}
+{% for name in raw_arguments if name not in known -%}
 {{ exceptions.raise_compiler_error("macro 'dbt_macro__test_" ~ test ~ "' takes no keyword argument '" ~ name ~ "'") }}
 {%- endfor %}
 {%- endmacro %}
@@ -87,57 +87,59 @@
 
 
 {#
-    What the test of a model is `given`, checked, as its `<model>_failures` takes it. `parameters` are
-    the model's own, each with the values that it may have (see `parameter_of_test`); `parts` are what
-    else it takes, of `arguments_by_part`. At least one threshold must be given, as the test could not
-    fail otherwise.
+    The checked arguments of a model's test, as `<model>_failures` takes them. `parameters` are the
+    model's own, each with its permitted values (see `parameter_of_test`); `parts` are names of
+    `arguments_by_part`. A test without a threshold is refused: it could not fail.
 #}
-{% macro asked_of_test(test, model, given, parameters, parts) -%}
+{% macro test_arguments(test, model, raw_arguments, parameters, parts) -%}
 {% set known = ["quasi_identifiers", "entity", "quote_columns"] + parameters | list %}
 {% for part in parts %}
 {% do known.extend(kanon_sql.arguments_by_part()[part]) %}
 {% endfor %}
-{% do kanon_sql.begin_test(test, given, known) %}
+{% do kanon_sql.begin_test(test, raw_arguments, known) %}
 {% set thresholds = {} %}
 {% for name, values in parameters.items() if values == "count" or values is mapping and "default" not in values %}
-{% do thresholds.update({name: given.get(name)}) %}
+{% do thresholds.update({name: raw_arguments.get(name)}) %}
 {% endfor %}
 {% if thresholds %}
 {% do kanon_sql.needs_one_of(test, thresholds) %}
 {% endif %}
-{% set asked = {} %}
+{% set arguments = {} %}
 {% for name, values in parameters.items() %}
-{% do asked.update({name: kanon_sql.parameter_of_test(test, name, given, values)}) %}
+{% do arguments.update({name: kanon_sql.parameter_of_test(test, name, raw_arguments, values)}) %}
 {% endfor %}
-{% set entity = given.get("entity") %}
+{% set entity = raw_arguments.get("entity") %}
 {% if "nulls" in parts %}
-{% do asked.update({"wildcard": kanon_sql.is_wildcard(test, given.get("nulls", "value"), entity)}) %}
+{% do arguments.update({"wildcard": kanon_sql.is_wildcard(test, raw_arguments.get("nulls", "value"), entity)}) %}
 {% endif %}
-{% set sensitive = given.get("sensitive") %}
+{% set sensitive = raw_arguments.get("sensitive") %}
 {% if "sensitive" in parts %}
-{% do asked.update({"unknown": kanon_sql.is_unknown(test, given.get("sensitive_nulls", "value"))}) %}
-{% set sensitive = sensitive if sensitive is not none else given.get("column_name") %}
+{% set nulls = kanon_sql.one_of(
+    test, "sensitive_nulls", raw_arguments.get("sensitive_nulls", "value"), ["value", "unknown"]
+) %}
+{% do arguments.update({"unknown": nulls == "unknown"}) %}
+{% set sensitive = sensitive if sensitive is not none else raw_arguments.get("column_name") %}
 {% do kanon_sql.refuse(test ~ " needs sensitive, the column with the sensitive values") if sensitive is none %}
 {% endif %}
-{% set known = given.get("quasi_identifiers") or [] if "events" in parts else none %}
+{% set known = raw_arguments.get("quasi_identifiers") or [] if "events" in parts else none %}
 {% set own = kanon_sql.columns_of_test(
     test, model,
-    given.get("quasi_identifiers") if known is none else known + kanon_sql.events_of_test(test, given),
-    given.get("quote_columns"), entity, sensitive
+    raw_arguments.get("quasi_identifiers") if known is none else known + kanon_sql.events_of_test(test, raw_arguments),
+    raw_arguments.get("quote_columns"), entity, sensitive
 ) %}
 {% if "reference" in parts %}
-{% do asked.update(kanon_sql.reference_of_test(test, given, own, asked.pop("wildcard", false))) %}
-{{ return(asked) }}
+{% do arguments.update(kanon_sql.reference_of_test(test, raw_arguments, own, arguments.pop("wildcard", false))) %}
+{{ return(arguments) }}
 {% endif %}
-{% do asked.update({"relation": own["relation"], "columns": own["columns"]}) %}
-{% do asked.update({"known": own["columns"][: known | length]} if known is not none else {}) %}
+{% do arguments.update({"relation": own["relation"], "columns": own["columns"]}) %}
+{% do arguments.update({"known": own["columns"][: known | length]} if known is not none else {}) %}
 {% if "earlier" in parts %}
-{% do asked.update(kanon_sql.earlier_of_test(test, given, own, sensitive)) %}
+{% do arguments.update(kanon_sql.earlier_of_test(test, raw_arguments, own, sensitive)) %}
 {% else %}
-{% do asked.update({"entity": own["entity"]}) %}
-{% do asked.update({"sensitive": own["sensitive"]} if sensitive is not none else {}) %}
+{% do arguments.update({"entity": own["entity"]}) %}
+{% do arguments.update({"sensitive": own["sensitive"]} if sensitive is not none else {}) %}
 {% endif %}
-{{ return(asked) }}
+{{ return(arguments) }}
 {%- endmacro %}
 
 
@@ -145,14 +147,14 @@
     The columns that make an event. A test counts combinations of one event or two: three have no
     bound in a database, and a draw can't hold.
 #}
-{% macro events_of_test(test, given) -%}
-{% set events = given.get("events") %}
+{% macro events_of_test(test, raw_arguments) -%}
+{% set events = raw_arguments.get("events") %}
 {% if events is none or events is string or events is mapping or events is not iterable or not events -%}
 {{ kanon_sql.refuse(test ~ " needs events, a list of the columns that make an event; found " ~ events) }}
-{%- elif given.get("entity") is none -%}
+{%- elif raw_arguments.get("entity") is none -%}
 {{ kanon_sql.refuse(test ~ " needs entity, the column that identifies the person") }}
-{%- elif given.get("k", 2) is number and given.get("k", 2) != given.get("k", 2) | int -%}
-{{ kanon_sql.refuse(test ~ ": k must be a whole number; found " ~ given.get("k")) }}
+{%- elif raw_arguments.get("k", 2) is number and raw_arguments.get("k", 2) != raw_arguments.get("k", 2) | int -%}
+{{ kanon_sql.refuse(test ~ ": k must be a whole number; found " ~ raw_arguments.get("k")) }}
 {%- endif %}
 {{- return(events) -}}
 {%- endmacro %}
@@ -173,22 +175,22 @@
 {# A parameter of a test, or none: a "count", the "values" of an attribute or their "order", one of a list
    of words (the first where none is given), the number of "events" that are known, or a number with its
    bounds. #}
-{% macro parameter_of_test(test, name, given, values) -%}
+{% macro parameter_of_test(test, name, raw_arguments, values) -%}
 {% if values == "count" -%}
-{{ return(kanon_sql.count_of(test, name, given.get(name))) }}
+{{ return(kanon_sql.count_of(test, name, raw_arguments.get(name))) }}
 {%- elif values == "values" -%}
-{{ return(kanon_sql.values_of_test(test, name, given.get(name))) }}
+{{ return(kanon_sql.values_of_test(test, name, raw_arguments.get(name))) }}
 {%- elif values == "events" -%}
-{{ return(kanon_sql.events_known(test, given.get(name))) }}
+{{ return(kanon_sql.events_known(test, raw_arguments.get(name))) }}
 {%- elif values == "events, two by default" -%}
-{{ return(kanon_sql.events_known(test, given.get(name, 2))) }}
+{{ return(kanon_sql.events_known(test, raw_arguments.get(name, 2))) }}
 {%- elif values == "order" -%}
-{{ return(kanon_sql.order_of_values(test, given.get(name))) }}
+{{ return(kanon_sql.order_of_values(test, raw_arguments.get(name))) }}
 {%- elif values is not mapping -%}
-{{ return(kanon_sql.one_of(test, name, given.get(name, values[0]), values)) }}
+{{ return(kanon_sql.one_of(test, name, raw_arguments.get(name, values[0]), values)) }}
 {%- endif %}
 {{- return(kanon_sql.number_of_test(
-    test, name, given.get(name, values.get("default")),
+    test, name, raw_arguments.get(name, values.get("default")),
     values.get("least", 0), values.get("most"), values.get("above", false)
 )) -}}
 {%- endmacro %}
@@ -221,9 +223,9 @@
 
 
 {#
-    A name as it stands in SQL. A name that can't stand there by itself is quoted, a reserved word
-    among them, and one that would stand for something else; every name is where the test says
-    `quote_columns: true`, or the project the var kanon_sql_quote_columns.
+    A column's name as SQL. Names are quoted if they are no plain words, reserved words, or words with
+    another meaning in SQL. With `quote_columns: true`, or the project's var kanon_sql_quote_columns,
+    every name is quoted.
 #}
 {% macro name_in_sql(name, quote_columns) -%}
 {% set mark = (adapter.quote("x") | string)[:1] %}
@@ -335,17 +337,17 @@
 {% for name in bare if bare.count(name) > 1 %}
 {{ kanon_sql.refuse(test ~ ": the column " ~ name ~ " is named twice. A column is " ~ parts) }}
 {% endfor %}
-{% set found = {"columns": columns} %}
+{% set own = {"columns": columns} %}
 {% set compared = columns | list %}
 {% set others = [] %}
 {% for argument, name in single.items() %}
-{% do found.update({argument: kanon_sql.column_of(test, argument, name, quoted)}) %}
-{% do (others if argument in plain else compared).append(found[argument]) if name is not none %}
+{% do own.update({argument: kanon_sql.column_of(test, argument, name, quoted)}) %}
+{% do (others if argument in plain else compared).append(own[argument]) if name is not none %}
 {% endfor %}
 {% do kanon_sql.needs_columns(test, model, compared + others) %}
 {% do kanon_sql.needs_plain_comparison(test, model, compared) if compared %}
-{% do found.update({"relation": kanon_sql.records_of(model, alias, compared)}) %}
-{{ return(found) }}
+{% do own.update({"relation": kanon_sql.records_of(model, alias, compared)}) %}
+{{ return(own) }}
 {%- endmacro %}
 
 
@@ -399,27 +401,26 @@
 
 
 {#
-    The `sides` of a test, which are its release, of which `own` has the columns, and its reference;
-    whether classes that this lacks are in the `union`, and whether there must be none of them for it
-    to be `complete`.
+    The `sides` of a test: its release, with the columns in `own`, and its reference. `union`: classes
+    absent from the reference count their own size. `complete`: an absent class is an error.
 #}
-{% macro reference_of_test(test, given, own, wildcard=false) -%}
-{% set relation = kanon_sql.relation_of_test(test, "reference", given.get("reference"), "voters") %}
-{% set match = kanon_sql.one_of(test, "match", given.get("match", "containment"), ["containment", "exact"]) %}
-{% set missing = kanon_sql.one_of(test, "missing", given.get("missing", "strict"), ["strict", "union", "error"]) %}
-{% set quoted = kanon_sql.quotes_all(given.get("quote_columns")) %}
+{% macro reference_of_test(test, raw_arguments, own, wildcard=false) -%}
+{% set relation = kanon_sql.relation_of_test(test, "reference", raw_arguments.get("reference"), "voters") %}
+{% set match = kanon_sql.one_of(test, "match", raw_arguments.get("match", "containment"), ["containment", "exact"]) %}
+{% set missing = kanon_sql.one_of(test, "missing", raw_arguments.get("missing", "strict"), ["strict", "union", "error"]) %}
+{% set quoted = kanon_sql.quotes_all(raw_arguments.get("quote_columns")) %}
 {% set named = kanon_sql.names_in_other(
-    test, "reference_columns", "reference", given.get("reference_columns"),
-    given["quasi_identifiers"], "is not one of quasi_identifiers"
+    test, "reference_columns", "reference", raw_arguments.get("reference_columns"),
+    raw_arguments["quasi_identifiers"], "is not one of quasi_identifiers"
 ) %}
-{% set entity = given.get("reference_entity") %}
-{% set weight = given.get("reference_weight") %}
+{% set entity = raw_arguments.get("reference_entity") %}
+{% set weight = raw_arguments.get("reference_weight") %}
 {% if entity is not none and weight is not none -%}
 {{ kanon_sql.refuse(test ~ ": give reference_entity or reference_weight, not both") }}
 {%- endif %}
 {% set how = "by_pattern" if match == "containment" else "by_wildcard" if wildcard else "as_is" %}
 {% set pairs = [] %}
-{% for name in given["quasi_identifiers"] %}
+{% for name in raw_arguments["quasi_identifiers"] %}
 {% do pairs.append({
     "column": kanon_sql.column_of(test, "quasi_identifiers", name, quoted),
     "reference": kanon_sql.column_of(test, "reference_columns", named.get(name, name), quoted),
@@ -437,7 +438,7 @@
         "entity": own["entity"],
         "wildcard": wildcard,
         "reference": kanon_sql.records_of_other(
-            test, relation, "kanon_reference", compared, given.get("reference_where"), weight
+            test, relation, "kanon_reference", compared, raw_arguments.get("reference_where"), weight
         ),
         "pairs": pairs,
         "matched": pairs if how != "as_is" else [],
@@ -455,42 +456,42 @@
     The earlier release of a test, with its own quasi-identifiers, and its entity and sensitive attribute
     paired with the release's, of which `own` has the columns.
 #}
-{% macro earlier_of_test(test, given, own, sensitive=none) -%}
-{% set entity = given.get("entity") %}
+{% macro earlier_of_test(test, raw_arguments, own, sensitive=none) -%}
+{% set entity = raw_arguments.get("entity") %}
 {% if entity is none -%}
 {{ kanon_sql.refuse(test ~ " needs entity, the column that says which person a row is about, in both releases") }}
 {%- endif %}
-{% set relation = kanon_sql.relation_of_test(test, "earlier", given.get("earlier"), "release_2024") %}
-{% set quoted = kanon_sql.quotes_all(given.get("quote_columns")) %}
+{% set relation = kanon_sql.relation_of_test(test, "earlier", raw_arguments.get("earlier"), "release_2024") %}
+{% set quoted = kanon_sql.quotes_all(raw_arguments.get("quote_columns")) %}
 {% set named = kanon_sql.names_in_other(
-    test, "earlier_columns", "earlier release", given.get("earlier_columns"),
-    given["quasi_identifiers"] + [entity, sensitive] | reject("none") | list, "has no part in the test"
+    test, "earlier_columns", "earlier release", raw_arguments.get("earlier_columns"),
+    raw_arguments["quasi_identifiers"] + [entity, sensitive] | reject("none") | list, "has no part in the test"
 ) %}
-{% set names = given.get("earlier_quasi_identifiers") %}
+{% set names = raw_arguments.get("earlier_quasi_identifiers") %}
 {% if names is not none and (names is string or names is mapping or names is not iterable or not names) -%}
 {{ kanon_sql.refuse(test ~ ": earlier_quasi_identifiers must be a list, as in [zip, age]; found " ~ names) }}
 {%- endif %}
 {% set columns = [] %}
-{% for name in (names if names is not none else given["quasi_identifiers"]) %}
+{% for name in (names if names is not none else raw_arguments["quasi_identifiers"]) %}
 {% do columns.append(
     kanon_sql.column_of(test, "each of earlier_quasi_identifiers", named.get(name, name), quoted)
 ) %}
 {% endfor %}
-{% set whose = given.get("earlier_entity") %}
+{% set whose = raw_arguments.get("earlier_entity") %}
 {% set whose = whose if whose is not none else named.get(entity, entity) %}
 {% set whose = kanon_sql.column_of(test, "earlier_entity", whose, quoted) %}
 {% set value = kanon_sql.column_of(test, "sensitive", named.get(sensitive, sensitive), quoted) %}
-{% set found = {
+{% set arguments = {
     "earlier": kanon_sql.records_of_other(
-        test, relation, "kanon_earlier", columns + [whose, value], given.get("earlier_where")
+        test, relation, "kanon_earlier", columns + [whose, value], raw_arguments.get("earlier_where")
     ),
     "earlier_columns": columns,
     "entities": {"column": own["entity"], "reference": whose, "how": "as_is"},
 } %}
 {% if sensitive is not none %}
-{% do found.update({"values": {"column": own["sensitive"], "reference": value, "how": "as_is"}}) %}
+{% do arguments.update({"values": {"column": own["sensitive"], "reference": value, "how": "as_is"}}) %}
 {% endif %}
-{{ return(found) }}
+{{ return(arguments) }}
 {%- endmacro %}
 
 
@@ -502,11 +503,10 @@
 
 
 {#
-    The records of a relation, or those that pass a filter, as a test reads them. Where a name is
-    no column, several engines take the name of the relation for its whole row, and have columns
-    besides that nobody made, as rowid and ctid are; in each of these every record differs. In
-    brackets there are the columns of the relation and no others, whatever dbt has put there. What
-    is `compared` of an ephemeral model is looked at here, as nothing could be asked of it before.
+    The records of a relation that pass a filter, as a subquery. The subquery exposes the relation's
+    declared columns alone. Several engines also have system columns, such as rowid and ctid, and read
+    the relation's name as its whole row: in each of these every record differs. The `compared` columns
+    of an ephemeral model are checked here, since no query can read the model before the test runs.
 #}
 {% macro records_of(relation, alias, compared, where=none) -%}
 {% set apart = kanon_sql.told_apart(relation, compared) if kanon_sql.is_ephemeral(relation) else none %}
@@ -517,10 +517,10 @@
 {%- endmacro %}
 
 
-{# Refuse a name that is no column, where it is known which there are; elsewhere the database ends
-   with an error that names it. Whether a name must be in the right case is for the database. #}
+{# Refuse a name that is no column. Where the columns are unknown, and for a name in the wrong case, the
+   database ends with an error of its own. #}
 {% macro needs_columns(test, relation, names) -%}
-{% set known = kanon_sql.known_columns(relation) %}
+{% set known = get_columns_in_query("select * from " ~ relation) if kanon_sql.may_be_queried(relation) else [] %}
 {% set folded = known | map("lower") | list %}
 {% for name in names if known and name is not none and kanon_sql.unquoted(name) | lower not in folded -%}
 {{ kanon_sql.refuse(
@@ -531,18 +531,12 @@
 {%- endmacro %}
 
 
-{# The columns of what a test reads, where that can be known before it runs. #}
-{% macro known_columns(relation) -%}
-{{ return(get_columns_in_query("select * from " ~ relation) if kanon_sql.may_be_asked(relation) else []) }}
-{%- endmacro %}
-
-
 {# --- thresholds ----------------------------------------------------------------------------- #}
 
 {# Refuse a test without a threshold: it could not fail. #}
 {% macro needs_one_of(test, thresholds) -%}
-{% set given = thresholds.values() | reject("none") | list %}
-{% do kanon_sql.refuse(test ~ " needs " ~ thresholds | join(" or ")) if not given %}
+{% set present = thresholds.values() | reject("none") | list %}
+{% do kanon_sql.refuse(test ~ " needs " ~ thresholds | join(" or ")) if not present %}
 {%- endmacro %}
 
 
@@ -593,12 +587,6 @@
 {%- endmacro %}
 
 
-{# Whether NULL is no value in the sensitive attribute. #}
-{% macro is_unknown(test, sensitive_nulls) -%}
-{{ return(kanon_sql.one_of(test, "sensitive_nulls", sensitive_nulls, ["value", "unknown"]) == "unknown") }}
-{%- endmacro %}
-
-
 {# Whether NULL matches everything in a quasi-identifier; there are no people then. #}
 {% macro is_wildcard(test, nulls, entity=none) -%}
 {% set wildcard = kanon_sql.one_of(test, "nulls", nulls, ["value", "wildcard"]) == "wildcard" %}
@@ -615,15 +603,15 @@
 {{ return(none) }}
 {%- endif %}
 {% set numbers = order | select("number") | reject("boolean") | list | length == order | length %}
-{% set found = namespace(values=[], texts=[]) %}
+{% set ordered = namespace(values=[], texts=[]) %}
 {% for value in order %}
 {% do kanon_sql.refuse(test ~ ": order must not name NULL, which ranks last") if value is none %}
 {% set text = kanon_sql.value_as_text(value) %}
-{% do kanon_sql.refuse(test ~ ": order names " ~ text ~ " twice") if text in found.texts %}
-{% set found.texts = found.texts + [text] %}
-{% set found.values = found.values + [[value if numbers else text, loop.index]] %}
+{% do kanon_sql.refuse(test ~ ": order names " ~ text ~ " twice") if text in ordered.texts %}
+{% set ordered.texts = ordered.texts + [text] %}
+{% set ordered.values = ordered.values + [[value if numbers else text, loop.index]] %}
 {% endfor %}
-{{ return(found.values) }}
+{{ return(ordered.values) }}
 {%- endmacro %}
 
 

@@ -4,89 +4,89 @@
 #}
 
 {#
-    What the test of a model is `given`, checked, as its `<model>_failures` takes it. `parameters` are
-    the model's own, each with the values that it may have; `takes` are its other arguments.
+    The checked arguments of a model's test, as `<model>_failures` takes them. `parameters` are the
+    model's own, each with its permitted values; `takes` are its other arguments.
 #}
-{% macro asked_of_cells(test, model, given, parameters, takes) -%}
-{% for name in ["hierarchy", "hierarchies"] if name in given -%}
+{% macro cell_arguments(test, model, raw_arguments, parameters, takes) -%}
+{% for name in ["hierarchy", "hierarchies"] if name in raw_arguments -%}
 {{ kanon_sql.refuse(
     test ~ ": a hierarchy is read by kanon-sql tables, not by a test. Where margins are taken, its levels can be columns of by"
 ) }}
 {%- endfor %}
-{% if "totals" in given -%}
+{% if "totals" in raw_arguments -%}
 {{ kanon_sql.refuse(
     test ~ ": what totals are is read by kanon-sql tables (totals in a spec), and a test takes them for the sums of all their parts"
 ) }}
 {%- endif %}
-{% do kanon_sql.begin_test(test, given, takes + ["quote_columns", "column_name"] + parameters | list) %}
-{% set asked = {} %}
+{% do kanon_sql.begin_test(test, raw_arguments, takes + ["quote_columns", "column_name"] + parameters | list) %}
+{% set arguments = {} %}
 {% for name, values in parameters.items() %}
-{% do asked.update({name: kanon_sql.parameter_of_cells(test, name, given, values)}) %}
+{% do arguments.update({name: kanon_sql.parameter_of_cells(test, name, raw_arguments, values)}) %}
 {% endfor %}
-{% set count = given.get("count") %}
+{% set count = raw_arguments.get("count") %}
 {% set on_mart = "count" in takes and count is not none or test in ["derivable", "differences", "rounded"] %}
-{% for name in ["contributor", "margins"] if on_mart and given.get(name) is not none -%}
+{% for name in ["contributor", "margins"] if on_mart and raw_arguments.get(name) is not none -%}
 {{ kanon_sql.refuse(test ~ ": count is for a mart, where a row is a cell, and " ~ name ~ " for records. Leave one of them out") }}
 {%- endfor %}
-{% for name in ["total_label", "suppressed"] + (["value"] if "margins" not in takes else []) if not on_mart and name in given -%}
+{% for name in ["total_label", "suppressed"] + (["value"] if "margins" not in takes else []) if not on_mart and name in raw_arguments -%}
 {{ kanon_sql.refuse(test ~ ": " ~ name ~ " is for a mart, where a row is a cell: name its count") }}
 {%- endfor %}
-{% for name in ["value"] if test in ["dominance", "p_percent", "derivable", "rounded"] and given.get(name) is none -%}
+{% for name in ["value"] if test in ["dominance", "p_percent", "derivable", "rounded"] and raw_arguments.get(name) is none -%}
 {{ kanon_sql.refuse(test ~ " needs value, the column " ~ ("with the figure of a cell" if test in ["derivable", "rounded"] else "that is summed")) }}
 {%- endfor %}
 {% if test == "differences" and count is none -%}
 {{ kanon_sql.refuse("differences needs count, the column with the number of contributors of a cell") }}
-{%- elif test == "derivable" and "total_label" not in given -%}
+{%- elif test == "derivable" and "total_label" not in raw_arguments -%}
 {{ kanon_sql.refuse("derivable needs total_label, which stands in a dimension for its total: a label, null for NULL, or one for each dimension, as in {region: Total}") }}
 {%- endif %}
-{% if count is not none and "suppressed" in given and given.get("value") is none -%}
+{% if count is not none and "suppressed" in raw_arguments and raw_arguments.get("value") is none -%}
 {{ kanon_sql.refuse(
     test ~ ": suppressed needs value, the column with the figure of a cell, in whose place it stands. In a table of counts that is "
     ~ count ~ " itself"
 ) }}
 {%- endif %}
-{% set by = given.get("by") %}
+{% set by = raw_arguments.get("by") %}
 {% if by is none and on_mart and test in ["min_contributors", "rounded"] %}
 {% set by = [] %}
 {% else %}
 {% do kanon_sql.list_of_columns(test, "by", by) %}
 {% endif %}
 {% set own = kanon_sql.columns_of_cells(
-    test, model, by, given.get("quote_columns"), given.get("contributor"), given.get("value"), count,
-    given.get("weight")
+    test, model, by, raw_arguments.get("quote_columns"), raw_arguments.get("contributor"), raw_arguments.get("value"), count,
+    raw_arguments.get("weight")
 ) %}
-{% do asked.update({"relation": own["relation"], "columns": own["columns"]}) %}
+{% do arguments.update({"relation": own["relation"], "columns": own["columns"]}) %}
 {% if "along" in parameters %}
-{% do asked.update({"along": kanon_sql.places_along(test, by, given.get("along"))}) %}
+{% do arguments.update({"along": kanon_sql.places_along(test, by, raw_arguments.get("along"))}) %}
 {% endif %}
 {% if on_mart %}
-{% do asked.update(kanon_sql.mart_of_test(test, given, by, own)) %}
+{% do arguments.update(kanon_sql.mart_of_test(test, raw_arguments, by, own)) %}
 {% if test == "differences" %}
-{% do asked.update(kanon_sql.second_mart(test, given, by, own)) %}
+{% do arguments.update(kanon_sql.second_mart(test, raw_arguments, by, own)) %}
 {% endif %}
-{{ return(asked) }}
+{{ return(arguments) }}
 {% endif %}
-{% do asked.update({"contributor": own["contributor"]}) %}
+{% do arguments.update({"contributor": own["contributor"]}) %}
 {% if "margins" in takes %}
-{% set margins = kanon_sql.margins_of_test(test, given.get("margins", "all"), by, own["columns"]) %}
-{% do asked.update({"groupings": kanon_sql.groupings_of(own["columns"], margins), "value": own["figure"]}) %}
+{% set margins = kanon_sql.margins_of_test(test, raw_arguments.get("margins", "all"), by, own["columns"]) %}
+{% do arguments.update({"groupings": kanon_sql.groupings_of(own["columns"], margins), "value": own["figure"]}) %}
 {% if own["figure"] is not none %}
 {% set digits = kanon_sql.digits_of(
-    model, own["relation"], own["figure"], kanon_sql.largest_factor(asked), own["weight"]
+    model, own["relation"], own["figure"], kanon_sql.largest_factor(arguments), own["weight"]
 ) %}
-{% do asked.update({"digits": digits[0]}) %}
-{% do asked.update({"weight_digits": digits[1]} if own["weight"] is not none else {}) %}
+{% do arguments.update({"digits": digits[0]}) %}
+{% do arguments.update({"weight_digits": digits[1]} if own["weight"] is not none else {}) %}
 {% endif %}
-{% do asked.update({"weight": own["weight"]} if own["weight"] is not none else {}) %}
+{% do arguments.update({"weight": own["weight"]} if own["weight"] is not none else {}) %}
 {% endif %}
-{{ return(asked) }}
+{{ return(arguments) }}
 {%- endmacro %}
 
 
 {# A parameter of a test: a "count" that must be given, "dimensions", one of a list of words (the first
    where none is given), or a number with its bounds. #}
-{% macro parameter_of_cells(test, name, given, values) -%}
-{% set value = given.get(name) %}
+{% macro parameter_of_cells(test, name, raw_arguments, values) -%}
+{% set value = raw_arguments.get(name) %}
 {% if values == "dimensions" -%}
 {{ return(none) }}
 {%- elif values == "bands" -%}
@@ -97,7 +97,7 @@
 {% if values == "count" -%}
 {{ return(kanon_sql.count_of(test, name, value)) }}
 {%- elif values is not mapping -%}
-{{ return(kanon_sql.one_of(test, name, given.get(name, values[0]), values)) }}
+{{ return(kanon_sql.one_of(test, name, raw_arguments.get(name, values[0]), values)) }}
 {%- endif %}
 {% set value = values["default"] if value is none else value %}
 {% if values.get("whole") and (value is not integer or value is boolean or value < values.get("least", 0)) -%}
@@ -113,18 +113,18 @@
 
 {# Pairs of a start and a step, in ascending order; none where none is given. #}
 {% macro bands_of_test(test, bands) -%}
-{% set found = [] %}
+{% set pairs = [] %}
 {% set is_list = bands is not none and bands is not string and bands is not mapping and bands is iterable %}
 {% for band in (bands if is_list else []) %}
 {% set is_pair = band is not string and band is not mapping and band is iterable and band | length == 2 %}
-{% if is_pair and kanon_sql.is_number(band[0]) and kanon_sql.is_number(band[1]) and band[1] > 0 and (not found or band[0] > found[-1][0]) %}
-{% do found.append([band[0], band[1]]) %}
+{% if is_pair and kanon_sql.is_number(band[0]) and kanon_sql.is_number(band[1]) and band[1] > 0 and (not pairs or band[0] > pairs[-1][0]) %}
+{% do pairs.append([band[0], band[1]]) %}
 {% endif %}
 {% endfor %}
-{% if bands is not none and (not found or found | length != bands | length) -%}
+{% if bands is not none and (not pairs or pairs | length != bands | length) -%}
 {{ kanon_sql.refuse(test ~ ": bands must be pairs of a start and a step in ascending order, as in [[15, 10]]; found " ~ bands) }}
 {%- endif %}
-{{- return(found or none) -}}
+{{- return(pairs or none) -}}
 {%- endmacro %}
 
 
@@ -143,14 +143,14 @@
     test, model, by, quote_columns, contributor, value, count=none, weight=none, alias="kanon_source"
 ) -%}
 {% set is_count = value is none or count is not none and kanon_sql.bare_name(value) == kanon_sql.bare_name(count) %}
-{% set found = kanon_sql.columns_in_parts(
+{% set own = kanon_sql.columns_in_parts(
     test, model, "by", by,
     {"contributor": contributor, "value": none if is_count else value, "count": count, "weight": weight},
     "a dimension, the contributor, the figure, the count or the weight", quote_columns, alias,
     plain=["value", "count", "weight"]
 ) %}
-{% do found.update({"figure": found["count"] if is_count else found["value"]}) %}
-{{ return(found) }}
+{% do own.update({"figure": own["count"] if is_count else own["value"]}) %}
+{{ return(own) }}
 {%- endmacro %}
 
 
@@ -176,16 +176,16 @@
 {%- elif margins is none or margins is string or margins is mapping or margins is not iterable -%}
 {{ kanon_sql.refuse(test ~ ": margins must be all, none, or lists of dimensions, as in [[region], []]; found " ~ margins) }}
 {%- endif %}
-{% set found = [] %}
+{% set kept_by_margin = [] %}
 {% for margin in margins %}
 {% set kept = [] %}
 {% set places = kanon_sql.places_along(test, by, margin, "margins") if margin else [] %}
 {% for column in columns if columns.index(column) + 1 in places %}
 {% do kept.append(column) %}
 {% endfor %}
-{% do found.append(kept) %}
+{% do kept_by_margin.append(kept) %}
 {% endfor %}
-{{ return(found) }}
+{{ return(kept_by_margin) }}
 {%- endmacro %}
 
 
@@ -194,9 +194,9 @@
     whose count is not read. A NULL figure is suppressed if `suppressed` says so, and always in
     derivable.
 #}
-{% macro mart_of_test(test, given, by, own) -%}
+{% macro mart_of_test(test, raw_arguments, by, own) -%}
 {% set marks = [] %}
-{% set given_marks = given.get("suppressed") %}
+{% set given_marks = raw_arguments.get("suppressed") %}
 {% set is_list = given_marks is not string and given_marks is not mapping and given_marks is iterable %}
 {% for mark in (given_marks if is_list else [given_marks]) %}
 {% do marks.append(none if mark is none else kanon_sql.value_as_text(mark)) if mark is string or mark is not iterable %}
@@ -208,8 +208,8 @@
 ) }}
 {%- endif %}
 {% set labels = {} %}
-{% if "total_label" in given %}
-{% set label = given["total_label"] %}
+{% if "total_label" in raw_arguments %}
+{% set label = raw_arguments["total_label"] %}
 {% if label is mapping %}
 {% for name in label %}
 {% do kanon_sql.places_along(test, by, [name], "total_label") %}
@@ -226,27 +226,27 @@
 {% endif %}
 {% endfor %}
 {% endif %}
-{% set found = {
+{% set arguments = {
     "dimensions": kanon_sql.mart_dimensions(
         own["columns"], labels, guess=test in ["derivable", "group_disclosure"]
     ),
-    "suppressed": kanon_sql.is_suppressed(own["figure"], marks) if test == "derivable" or "suppressed" in given else "1 = 0",
+    "suppressed": kanon_sql.is_suppressed(own["figure"], marks) if test == "derivable" or "suppressed" in raw_arguments else "1 = 0",
     "value": own["figure"],
 } %}
 {% if own["count"] is not none %}
-{% do found.update({"count": own["count"]}) %}
+{% do arguments.update({"count": own["count"]}) %}
 {% else %}
-{% do found.update({"digits": kanon_sql.digits_of(own["relation"], own["relation"], own["figure"])[0]}) %}
+{% do arguments.update({"digits": kanon_sql.digits_of(own["relation"], own["relation"], own["figure"])[0]}) %}
 {% endif %}
-{{ return(found) }}
+{{ return(arguments) }}
 {%- endmacro %}
 
 
 {# The second mart of a comparison, with columns of the same names. #}
-{% macro second_mart(test, given, by, own) -%}
-{% set relation = kanon_sql.relation_of_test(test, "against", given.get("against"), "admissions_2025") %}
+{% macro second_mart(test, raw_arguments, by, own) -%}
+{% set relation = kanon_sql.relation_of_test(test, "against", raw_arguments.get("against"), "admissions_2025") %}
 {% set there = kanon_sql.columns_of_cells(
-    test, relation, by, given.get("quote_columns"), none, given.get("value"), given["count"],
+    test, relation, by, raw_arguments.get("quote_columns"), none, raw_arguments.get("value"), raw_arguments["count"],
     alias="kanon_against"
 ) %}
 {{ return({
@@ -281,13 +281,13 @@
 
 
 {# The largest factor by which a rule multiplies a sum. #}
-{% macro largest_factor(asked) -%}
-{% if asked.get("k") is not none -%}
-{{ return([100 * kanon_sql.denominator(asked["k"]), kanon_sql.numerator(asked["k"])] | max) }}
-{%- elif asked.get("p") is not none -%}
+{% macro largest_factor(arguments) -%}
+{% if arguments.get("k") is not none -%}
+{{ return([100 * kanon_sql.denominator(arguments["k"]), kanon_sql.numerator(arguments["k"])] | max) }}
+{%- elif arguments.get("p") is not none -%}
 {{ return([
-    kanon_sql.denominator(asked["p"]) * kanon_sql.numerator(asked["q"]),
-    kanon_sql.numerator(asked["p"]) * kanon_sql.denominator(asked["q"]),
+    kanon_sql.denominator(arguments["p"]) * kanon_sql.numerator(arguments["q"]),
+    kanon_sql.numerator(arguments["p"]) * kanon_sql.denominator(arguments["q"]),
 ] | max) }}
 {%- endif %}
 {{- return(1) -}}

@@ -1,7 +1,7 @@
 {#
-    Checks the columns of a test before it runs: types and collations in which the database treats
-    values with different spellings as equal, which would make classes look larger than they are.
-    The command line refuses the same columns.
+    Checks the columns of a test before it runs. Some types and collations treat values with different
+    spellings as equal, and classes would look larger than they are. The command line refuses the same
+    columns.
 
     For other adapters, a project can define its own `<adapter>__merging_columns`.
 #}
@@ -12,7 +12,7 @@
     `records_of`.
 #}
 {% macro needs_plain_comparison(test, relation, names) -%}
-{% if kanon_sql.may_be_asked(relation) -%}
+{% if kanon_sql.may_be_queried(relation) -%}
 {% for name, why in kanon_sql.merging_columns(relation, names | reject("none") | unique | list) -%}
 {{ kanon_sql.refuse(test ~ ": the column " ~ kanon_sql.unquoted(name) ~ " of " ~ relation ~ " " ~ why) }}
 {%- endfor %}
@@ -24,7 +24,7 @@
     Whether a relation can be queried before the test runs: not if SQL is only compiled, as the
     table may not exist yet.
 #}
-{% macro may_be_asked(relation) -%}
+{% macro may_be_queried(relation) -%}
 {{ return(execute and flags.WHICH in ["build", "test", "retry"] and not kanon_sql.is_ephemeral(relation)) }}
 {%- endmacro %}
 
@@ -47,13 +47,13 @@
         ~ "select 'a' as kanon_text union all select 'A' union all select 'a '"
         ~ ") as kanon_texts"
 ).columns[0].values()[0] | int %}
-{% set found = [] %}
+{% set faults = [] %}
 {% if different != 3 %}
 {% for name in names %}
-{% do found.append([name, "is compared by a collation that takes some of 'a', 'A' and 'a ' for one value, so classes would look larger than they are. Where it is sure that this column compares bytes, say so in a macro " ~ target.type ~ "__merging_columns of your project that returns []"]) %}
+{% do faults.append([name, "is compared by a collation that takes some of 'a', 'A' and 'a ' for one value, so classes would look larger than they are. Where it is sure that this column compares bytes, say so in a macro " ~ target.type ~ "__merging_columns of your project that returns []"]) %}
 {% endfor %}
 {% endif %}
-{{ return(found) }}
+{{ return(faults) }}
 {%- endmacro %}
 
 
@@ -64,7 +64,7 @@
 
 
 {% macro duckdb__merging_columns(relation, names) -%}
-{% set found = [] %}
+{% set faults = [] %}
 {% set texts = [] %}
 {% set types = run_query(
     "describe select " ~ names | join(", ") ~ " from (select * from " ~ relation ~ ") as kanon_source"
@@ -72,9 +72,9 @@
 {% for name in names %}
 {% set type = types[loop.index0] %}
 {% if kanon_sql.begins_with(type, ["STRUCT", "MAP", "UNION", "LIST", "VARIANT"]) or type.endswith("]") %}
-{% do found.append([name, "is nested, and a test compares single values. Take its fields apart into columns of their own"]) %}
+{% do faults.append([name, "is nested, and a test compares single values. Take its fields apart into columns of their own"]) %}
 {% elif kanon_sql.begins_with(type, ["INTERVAL", "TIME WITH TIME ZONE"]) %}
-{% do found.append([name, "is " ~ type ~ ", a type in which SQL treats some different values as equal. Cast it to text in the model"]) %}
+{% do faults.append([name, "is " ~ type ~ ", a type in which SQL treats some different values as equal. Cast it to text in the model"]) %}
 {% elif type == "VARCHAR" %}
 {% do texts.append(name) %}
 {% endif %}
@@ -83,11 +83,11 @@
 {% set merged = run_query(kanon_sql.duckdb_texts_merged(relation, texts)).rows[0].values() %}
 {% for name in texts %}
 {% if merged[loop.index0] %}
-{% do found.append([name, "has a collation, which treats some different texts as equal. Cast it in the model with decode(encode(" ~ name ~ "))"]) %}
+{% do faults.append([name, "has a collation, which treats some different texts as equal. Cast it in the model with decode(encode(" ~ name ~ "))"]) %}
 {% endif %}
 {% endfor %}
 {% endif %}
-{{ return(found) }}
+{{ return(faults) }}
 {%- endmacro %}
 
 
@@ -123,14 +123,14 @@ where false
     "macaddr", "macaddr8", "pg_lsn", "int4range", "int8range", "daterange", "tsrange", "tstzrange",
     "ltree", "hstore", "numeric", "bpchar",
 ] %}
-{% set found = [] %}
+{% set faults = [] %}
 {% set written = [] %}
 {% for row in run_query(kanon_sql.postgres_types(relation, names)).rows %}
 {% set name = names[row[0] | int] %}
 {% if not row[3] %}
-{% do found.append([name, "has a collation, which treats some different texts as equal. Cast it in the model: cast(" ~ name ~ ' as text) collate "C"']) %}
+{% do faults.append([name, "has a collation, which treats some different texts as equal. Cast it in the model: cast(" ~ name ~ ' as text) collate "C"']) %}
 {% elif not row[2] and row[1] not in plain %}
-{% do found.append([name, "is " ~ row[1] ~ ", a type in which Postgres may treat some different values as equal. Cast it in the model: cast(" ~ name ~ ' as text) collate "C"']) %}
+{% do faults.append([name, "is " ~ row[1] ~ ", a type in which Postgres may treat some different values as equal. Cast it in the model: cast(" ~ name ~ ' as text) collate "C"']) %}
 {% elif row[1] in ["numeric", "bpchar"] %}
 {% do written.append([name, row[1]]) %}
 {% endif %}
@@ -140,11 +140,11 @@ where false
 {% for name, type in written %}
 {% if merged[loop.index0] %}
 {% set instead = "numeric(p, s), or to text" if type == "numeric" else 'text collate "C"' %}
-{% do found.append([name, "is " ~ type ~ " without a length, and holds values that are written in several ways and count as one, as 1.0 and 1.00 do. Cast it in the model to " ~ instead]) %}
+{% do faults.append([name, "is " ~ type ~ " without a length, and holds values that are written in several ways and count as one, as 1.0 and 1.00 do. Cast it in the model to " ~ instead]) %}
 {% endif %}
 {% endfor %}
 {% endif %}
-{{ return(found) }}
+{{ return(faults) }}
 {%- endmacro %}
 
 
@@ -254,7 +254,7 @@ from (select * from {{ relation }}) as kanon_source
 
 {# `spelled`: a value as it is spelled, with the column as {0}. #}
 {% macro each_told_apart(relation, names, spelled) -%}
-{% set found = [] %}
+{% set conditions = [] %}
 {% for name in names %}
 {% set sql -%}
 (
@@ -267,7 +267,7 @@ from (select * from {{ relation }}) as kanon_source
     ) as kanon_merged
 ) = 1
 {%- endset %}
-{% do found.append(sql) %}
+{% do conditions.append(sql) %}
 {% endfor %}
-{{ return(found | join("\nand ")) }}
+{{ return(conditions | join("\nand ")) }}
 {%- endmacro %}

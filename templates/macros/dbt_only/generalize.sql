@@ -61,11 +61,11 @@
     "mask": "left|right", "date": "day|month|quarter|year|[1-9][0-9]{0,2}y", "prefix": whole,
     "cuts": number, "top": number, "bottom": number, "suppress": "suppress",
 } %}
-{% set kind, colon, given = builder.partition(":") %}
+{% set kind, colon, parameters = builder.partition(":") %}
 {% if kind not in wanted or (colon == "") != (kind == "suppress") -%}
 {{ kanon_sql.refuse(where ~ ": " ~ builder ~ " is no builder. Builders: width:5,10, round:10, depths:1,2, mask:right, date:month,year,5y, prefix:3, cuts:18,65, top:90, bottom:18, suppress, or a relation, as in ref('education')") }}
 {%- endif %}
-{% set arguments = (given or "suppress").split(",") | map("trim") | list %}
+{% set arguments = (parameters or "suppress").split(",") | map("trim") | list %}
 {% set last = arguments[-1:] | select("equalto", "suppress") | list %}
 {% set finer = arguments[:-1] if last else arguments %}
 {% for argument in finer if not modules.re.fullmatch(wanted[kind], argument) -%}

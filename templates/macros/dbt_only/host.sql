@@ -1,14 +1,13 @@
 {#
-    dbt's side of the host contract: one macro for each name of `HOST` in kanon_sql/sql/host.py,
-    which holds Python's. The macros in `shared` use nothing else, so both must have every name;
-    a test compares them.
+    dbt's side of the host contract: one macro for each name of `HOST` in kanon_sql/sql/macros.py,
+    Python's side. The macros in `shared` use no other name, and a test compares both sides.
 
-    A column is a text here, the name as it stands in SQL (quoted already where it needs to be;
-    see arguments.sql), and nobody has looked up its type. Where that matters a value is cast, and
-    what can't be is NULL: a test counts it, a model at given levels has no label for it. An engine
-    without such a cast ends with an error of its own, which may show the value.
+    A column is a text here, its name as SQL (quoted where necessary, see arguments.sql), of unknown
+    type. A value is cast where the type matters, to NULL if the cast fails: a test counts such values,
+    and a model at given levels has no label for them. An engine without such a cast ends with an error
+    of its own, and may show the value.
 
-    Where engines differ a macro dispatches, so that a project can have its own `<adapter>__same`
+    Macros for which engines differ are dispatched, and a project can define its own `<adapter>__same`
     and so on (https://docs.getdbt.com/reference/dbt-jinja-functions/dispatch).
 #}
 
@@ -262,7 +261,7 @@ safe_cast({{ value }} as {{ type }})
 {%- endmacro %}
 
 
-{# A number is cast to a whole one where that holds it, a text where it is sure to spell one. #}
+{# Casts a number to integer where it fits, and a text where it is certain to spell one. #}
 {% macro postgres__cast_or_null(value, type) -%}
 {% if type | trim == kanon_sql.float_type() | trim -%}
 {{ kanon_sql.spelled_number(value) }}
@@ -383,23 +382,23 @@ right({{ text }}, {{ length }})
    as they may hold values of the table. `model` is the test's node here. #}
 {% macro about_the_test() -%}
 {% set written = model.test_metadata.kwargs %}
-{% set given = _dbt_generic_test_kwargs if _dbt_generic_test_kwargs is defined else written %}
-{% set found = namespace(asked=[]) %}
-{% for name, value in given.items() if value is number and value is not boolean %}
-{% set found.asked = found.asked + [name ~ " = " ~ value] %}
+{% set raw_arguments = _dbt_generic_test_kwargs if _dbt_generic_test_kwargs is defined else written %}
+{% set thresholds = namespace(texts=[]) %}
+{% for name, value in raw_arguments.items() if value is number and value is not boolean %}
+{% set thresholds.texts = thresholds.texts + [name ~ " = " ~ value] %}
 {% endfor %}
-{% set others = [given.get("sensitive", given.get("column_name"))] | reject("none") | list %}
+{% set others = [raw_arguments.get("sensitive", raw_arguments.get("column_name"))] | reject("none") | list %}
 {{ return([
     {"name": "model", "text": modules.re.findall("'([^']+)'", written["model"]) | join(".")},
     {"name": "test", "text": model.test_metadata.name},
-    {"name": "columns", "text": ((given.get("quasi_identifiers") or given.get("by") or []) + others) | join(", ")},
-    {"name": "asked", "text": found.asked | join(", ")},
+    {"name": "columns", "text": ((raw_arguments.get("quasi_identifiers") or raw_arguments.get("by") or []) + others) | join(", ")},
+    {"name": "asked", "text": thresholds.texts | join(", ")},
 ]) }}
 {%- endmacro %}
 
 
-{# A whole number that is none: the statement ends with an error that says the text, which must
-   depend on a record so that no planner looks for the number beforehand. #}
+{# Casts a text to integer, so that the statement fails with that text as its message. The text depends
+   on a column: otherwise a planner evaluates it before any row is read. #}
 {% macro raised(message) -%}
 {{ return(adapter.dispatch("raised", "kanon_sql")(message) | trim) }}
 {%- endmacro %}

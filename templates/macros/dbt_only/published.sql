@@ -1,14 +1,14 @@
 {#
-    A mart of cells without those that violate a rule:
+    A mart of cells without those in violation of a rule:
 
         {{ kanon_sql.published(
             ref("ledger"), by=["region", "sector"], value="turnover", contributor="firm_id",
             n=10, dominance=[[2, 67]], total_label="Total"
         ) }}
 
-    The inner cells that violate are found, their records left out, and everything is aggregated
-    again. Every margin is then the sum of what is shown, so that no cell follows by subtraction; the
-    totals are not those of all records, and those must not be published elsewhere.
+    The records of the violating inner cells are left out, and the rest is aggregated again. Every margin
+    is then the sum of the shown cells, and no cell follows by subtraction. The totals differ from those
+    of all records; publish the latter nowhere.
 
     Green, Ritchie, Smith 2021, Automatic checking of research outputs (ACRO), UNECE expert meeting
     on statistical data confidentiality.
@@ -57,7 +57,7 @@
 
 {# The thresholds of `published`, checked, the ranks that they add, and their largest factor. #}
 {% macro rules_of_published(n, dominance, p_percent) -%}
-{% set found = {"n": kanon_sql.count_of("published", "n", n), "dominance": [], "p_percent": p_percent} %}
+{% set rules = {"n": kanon_sql.count_of("published", "n", n), "dominance": [], "p_percent": p_percent} %}
 {% set ranks = [1] %}
 {% set factors = [1] %}
 {% if dominance is not none and (dominance is string or dominance is mapping or dominance is not iterable) -%}
@@ -67,10 +67,10 @@
 {% if rule is string or rule is mapping or rule is not iterable or rule | length != 2 -%}
 {{ kanon_sql.refuse("published: dominance must be a list of [n, k], as in [[2, 67]]; found " ~ dominance) }}
 {%- endif %}
-{% set given = {"n": rule[0], "k": rule[1]} %}
-{% set rank = kanon_sql.parameter_of_cells("published", "n", given, "count") %}
-{% set k = kanon_sql.parameter_of_cells("published", "k", given, {"above": true, "below": 100}) %}
-{% do found["dominance"].append([rank, k]) %}
+{% set arguments = {"n": rule[0], "k": rule[1]} %}
+{% set rank = kanon_sql.parameter_of_cells("published", "n", arguments, "count") %}
+{% set k = kanon_sql.parameter_of_cells("published", "k", arguments, {"above": true, "below": 100}) %}
+{% do rules["dominance"].append([rank, k]) %}
 {% do ranks.append(rank) %}
 {% do factors.append(kanon_sql.largest_factor({"k": k})) %}
 {% endfor %}
@@ -79,8 +79,8 @@
 {% do ranks.append(2) %}
 {% do factors.append(kanon_sql.largest_factor({"p": p_percent, "q": 100})) %}
 {% endif %}
-{% do found.update({"ranks": ranks | unique | sort | list, "factor": factors | max}) %}
-{{ return(found) }}
+{% do rules.update({"ranks": ranks | unique | sort | list, "factor": factors | max}) %}
+{{ return(rules) }}
 {%- endmacro %}
 
 
@@ -92,7 +92,7 @@
 {% set figure = none if value is none else kanon_sql.typed_figure(value, digits) | trim %}
 with
 
-{{ kanon_sql.sets_of_cells(kanon_sql.cells_of(
+{{ kanon_sql.ctes_of_cells(kanon_sql.cells_of(
     relation, columns, [groupings[0]], contributor, figure, ranks=ranks if value is not none else []
 )) | trim }},
 
@@ -175,9 +175,9 @@ union all
 ]) %}
 {% endif %}
 case
-{%- for predicate, column, found in doubts %}
+{%- for predicate, column, words in doubts %}
     when {{ predicate }} then {{ kanon_sql.raised(kanon_sql.literal(
-        "kanon_sql: error, " ~ kanon_sql.unquoted(column) ~ " " ~ found
+        "kanon_sql: error, " ~ kanon_sql.unquoted(column) ~ " " ~ words
     ) ~ " || " ~ kanon_sql.nothing_of(column)) }}
 {%- endfor %}
     else 1

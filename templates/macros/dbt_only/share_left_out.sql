@@ -31,8 +31,8 @@ select
     records - released as failures,
     records,
     released
-{%- for told in kanon_sql.about_the_test() %},
-    {{ kanon_sql.literal(told["text"]) }} as {{ told["name"] }}
+{%- for detail in kanon_sql.about_the_test() %},
+    {{ kanon_sql.literal(detail["text"]) }} as {{ detail["name"] }}
 {%- endfor %}
 
 from originals

@@ -63,8 +63,8 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
 
 
 {% test alpha_k_anonymity(model) -%}
-{% set asked = kanon_sql.asked_of_test("alpha_k_anonymity", model, kwargs, {
+{% set arguments = kanon_sql.test_arguments("alpha_k_anonymity", model, kwargs, {
     "alpha": {"most": 1, "above": true}, "k": "count", "values": "values",
 }, ["sensitive"]) -%}
-{{ kanon_sql.tidy(kanon_sql.alpha_k_anonymity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.alpha_k_anonymity_failures(**arguments), model) }}
 {%- endtest %}

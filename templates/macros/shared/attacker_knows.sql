@@ -51,7 +51,7 @@ class_people as (
 
 classes as (
     {{ kanon_sql.count_people(
-        "class_people", columns + [known], entity, asked=[] if each_person else ["records"]
+        "class_people", columns + [known], entity, aggregates=[] if each_person else ["records"]
     ) | trim | indent(4) }}
 )
 {%- endif %}
@@ -86,14 +86,14 @@ from classes
 
 
 {#
-    Effect of one quasi-identifier: the number of records (people) in classes below k whose class
-    would have k or more if the attacker did not know the column `lacked`, and how many of these lie
-    in its outer one per cent, the part that clipping would change.
+    Effect of one quasi-identifier. Counted are the records (people) in classes below k with k or more
+    for an attacker without the column `lacked`, and those of them in the column's outer one per cent,
+    the part changed by clipping.
 
-    A value lies in the outer one per cent if fewer than 0.5 % of the records have that value or a
-    lower one, or fewer than 0.5 % have that value or a higher one. NULL and non-finite numbers have
-    no rank and count on neither side. Text is ranked by the number it spells;
-    `kanon_unplaced_values` counts the values that spell none.
+    A value lies in the outer one per cent if fewer than 0.5 % of the records have this or a lower
+    value, or fewer than 0.5 % this or a higher one. NULL and non-finite numbers have no rank and count
+    on neither side. Text is ranked by its number; `kanon_unplaced_values` counts the values without
+    one.
 
     `combinations` is the frequency set of the quasi-identifiers, and of the people with an entity.
 
@@ -125,7 +125,7 @@ compared_classes as (
 {%- else %}
 classes as (
     {{ kanon_sql.count_people(
-        combinations, columns, entity, asked=[] if each_person and ordered_by is none else ["records"]
+        combinations, columns, entity, aggregates=[] if each_person and ordered_by is none else ["records"]
     ) | trim | indent(4) }}
 ),
 
@@ -281,9 +281,9 @@ sum(case when kanon_size < {{ kanon_sql.positive_int(k, "k") }} and kanon_size_w
 
 
 {#
-    Confidence in a person's sensitive value after the most frequent other values are ruled out:
-    with the counts r1 >= r2 >= ... >= rm of a class and their sum f, it is r1 / (f - r2 - ... -
-    r(j+1)) after j eliminations. In a class of m values the last one is certain after m - 1
+    Confidence in a person's sensitive value after the most frequent other values are ruled out: with
+    the counts r1 >= r2 >= ... >= rm of a class and their sum f, r1 / (f - r2 - ... - r(j+1)) after j
+    eliminations. In a class of m values the last one is certain after m - 1
     eliminations. Returns the worst class: the highest confidence, the fewest eliminations.
 
     With an entity, f counts people, and a value counts for each person who holds it. A person may

@@ -41,8 +41,8 @@ kanon_highest_ratio > (1 + {{ kanon_sql.number(beta) }}) * (1 + {{ kanon_sql.sla
 
 
 {% test basic_beta_likeness(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "basic_beta_likeness", model, kwargs, {"beta": {}}, ["sensitive"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.basic_beta_likeness_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.basic_beta_likeness_failures(**arguments), model) }}
 {%- endtest %}

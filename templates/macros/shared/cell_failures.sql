@@ -1,7 +1,7 @@
 {#
     A model of cells as a generic test, on the records of a table or on a mart, where a row is a
     cell: one row of counts if it fails, no row if it passes, and a database error if there are no
-    rows or nothing can be concluded from them (see `told_failures`). Neither contains a label or a
+    rows or nothing can be concluded from them (see `raise_or_count`). Neither contains a label or a
     figure of the table.
 
     failures            violating cells, or groups
@@ -19,7 +19,7 @@
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_cell_rules(cells, rules, nodes) | trim }},
+{{ kanon_sql.ctes_of_cell_rules(cells, rules, nodes) | trim }},
 
 counted_cells as (
     {{ kanon_sql.counts_of_cell_rules(cells, rules, nodes) | trim | indent(4) }}
@@ -38,13 +38,11 @@ measured as (
     from counted_cells
 )
 {%- endset %}
-{% set found = namespace(details=[]) %}
-{% for detail in details %}{% set found.details = found.details + [detail[1]] %}{% endfor %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_cells > 0",
     failures="measured.violating_cells",
-    columns=["cells", "violating_cells", "violating_margin_cells"] + found.details + ["achieved"],
+    columns=["cells", "violating_cells", "violating_margin_cells"] + details | map("last") | list + ["achieved"],
     more=kanon_sql.figure_errors(relation, value, contributor, weight)
 ) }}
 {%- endmacro %}
@@ -52,15 +50,15 @@ measured as (
 
 {# Terms with the combinations of each grouping that have no record, inner cells first. #}
 {% macro empty_combinations(columns, groupings) -%}
-{% set found = namespace(terms=[]) %}
+{% set empty = namespace(terms=[]) %}
 {% for grouping in groupings %}
 {% set counts = namespace(nodes=[]) %}
 {% for column in columns if column in grouping.columns %}
 {% set counts.nodes = counts.nodes + ["kanon_nodes_" ~ (columns.index(column) + 1) ~ "_0"] %}
 {% endfor %}
-{% set found.terms = found.terms + [" + (" ~ (counts.nodes | join(" * ") or "1") ~ " - kanon_cells_" ~ grouping.number ~ ")"] %}
+{% set empty.terms = empty.terms + [" + (" ~ (counts.nodes | join(" * ") or "1") ~ " - kanon_cells_" ~ grouping.number ~ ")"] %}
 {% endfor %}
-{{ return(found.terms) }}
+{{ return(empty.terms) }}
 {%- endmacro %}
 
 
@@ -87,34 +85,34 @@ measured as (
 
 {# Every grouping of some columns: the inner cells, and all margins, none, or those of the `margins`. #}
 {% macro groupings_of(columns, margins="all") -%}
-{% set found = namespace(kept=[columns], groupings=[]) %}
+{% set lattice = namespace(kept=[columns], groupings=[]) %}
 {% if margins == "all" %}
 {% for mask in range(1, 2 ** (columns | length)) %}
 {% set by = namespace(columns=[]) %}
 {% for column in columns if mask % 2 ** (columns.index(column) + 1) < 2 ** columns.index(column) %}
 {% set by.columns = by.columns + [column] %}
 {% endfor %}
-{% set found.kept = found.kept + [by.columns] %}
+{% set lattice.kept = lattice.kept + [by.columns] %}
 {% endfor %}
 {% elif margins != "none" %}
-{% for by in margins if by not in found.kept %}
-{% set found.kept = found.kept + [by] %}
+{% for by in margins if by not in lattice.kept %}
+{% set lattice.kept = lattice.kept + [by] %}
 {% endfor %}
 {% endif %}
-{% for by in found.kept %}
-{% set found.groupings = found.groupings + [{"number": loop.index0, "columns": by}] %}
+{% for by in lattice.kept %}
+{% set lattice.groupings = lattice.groupings + [{"number": loop.index0, "columns": by}] %}
 {% endfor %}
-{{ return(found.groupings) }}
+{{ return(lattice.groupings) }}
 {%- endmacro %}
 
 
 {# The dimensions as levels whose nodes are counted. #}
 {% macro nodes_of(columns) -%}
-{% set found = namespace(nodes=[]) %}
+{% set levels = namespace(nodes=[]) %}
 {% for column in columns %}
-{% set found.nodes = found.nodes + [{"name": loop.index ~ "_0", "column": column, "below": none}] %}
+{% set levels.nodes = levels.nodes + [{"name": loop.index ~ "_0", "column": column, "below": none}] %}
 {% endfor %}
-{{ return(found.nodes) }}
+{{ return(levels.nodes) }}
 {%- endmacro %}
 
 
@@ -166,7 +164,7 @@ from {{ relation }}
 {% set shown = "not (" ~ suppressed ~ ")" %}
 {% set nulls = dimensions | map(attribute="doubtful") | reject("equalto", "1 = 0") | join(" or ") %}
 {% set totals = dimensions | map(attribute="like_total") | reject("equalto", "1 = 0") | join(" or ") %}
-{% set found = namespace(errors=[
+{% set preconditions = namespace(errors=[
     kanon_sql.rows_error(
         relation, shown ~ " and (" ~ number ~ " is null or not (" ~ kanon_sql.is_finite(number) ~ "))",
         "figures_without_number" ~ name,
@@ -195,13 +193,13 @@ from {{ relation }}
     ) if totals else none,
 ] | reject("none") | list) %}
 {% if dimensions %}
-{% set found.errors = found.errors + [kanon_sql.counted_error(
+{% set preconditions.errors = preconditions.errors + [kanon_sql.counted_error(
     "repeated_cells" ~ name, "cells with more than one row, so that a dimension is missing from by", "kanon_repeated",
     "select count(*) as kanon_repeated\nfrom repeated" ~ name,
-    sets=kanon_sql.set_of_repeated_cells(range(1, dimensions | length + 1) | list, "published_" ~ (name.strip("_") or "cells"), "repeated" ~ name)
+    ctes=kanon_sql.cte_of_repeated_cells(range(1, dimensions | length + 1) | list, "published_" ~ (name.strip("_") or "cells"), "repeated" ~ name)
 )] %}
 {% endif %}
-{{ return(found.errors) }}
+{{ return(preconditions.errors) }}
 {%- endmacro %}
 
 
@@ -219,13 +217,13 @@ from {{ relation }}
     NULL; a dimension that is not in it has no total.
 #}
 {% macro mart_dimensions(columns, labels, guess=true) -%}
-{% set found = namespace(dimensions=[]) %}
+{% set mart = namespace(dimensions=[]) %}
 {% for column in columns %}
 {% set text = kanon_sql.text_of_label(column) | trim %}
 {% set declared = column in labels %}
 {% set label = labels[column] if declared else none %}
 {% set by_null = declared and label is none %}
-{% set found.dimensions = found.dimensions + [{
+{% set mart.dimensions = mart.dimensions + [{
     "label": text,
     "total": "1 = 0" if not declared else text ~ " is null" if label is none else "coalesce(" ~ text ~ ", '') = " ~ kanon_sql.literal(label),
     "doubtful": "1 = 0" if by_null or not guess else text ~ " is null",
@@ -233,18 +231,18 @@ from {{ relation }}
     "level": none,
 }] %}
 {% endfor %}
-{{ return(found.dimensions) }}
+{{ return(mart.dimensions) }}
 {%- endmacro %}
 
 
 {# Predicate: one of the marks stands in place of the figure; none is NULL. #}
 {% macro is_suppressed(value, marks) -%}
 {% set text = "coalesce(" ~ (kanon_sql.text_of_label(value) | trim) ~ ", '')" %}
-{% set found = namespace(any=[]) %}
+{% set predicates = namespace(any=[]) %}
 {% for mark in marks %}
-{% set found.any = found.any + [
+{% set predicates.any = predicates.any + [
     kanon_sql.ident(value) ~ " is null" if mark is none else text ~ " = " ~ (kanon_sql.literal(mark) | trim)
 ] %}
 {% endfor %}
-{{ return(found.any | join(" or ")) }}
+{{ return(predicates.any | join(" or ")) }}
 {%- endmacro %}

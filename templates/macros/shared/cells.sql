@@ -2,19 +2,19 @@
     The cells of a table: a count of contributors, or the sum of a magnitude, for each combination
     of the dimensions' nodes, margins included.
 
-    A grouping lists the columns that its cells are keyed by: of each dimension that is no total,
-    its level and all levels above, which follow from it. `kanon_largest_n` is the sum of the n
-    largest contributions x1 >= x2 >= ..., in absolute values after the records of a contributor are
-    added; `kanon_total` is the sum of all of them.
+    A grouping lists the key columns of its cells: the level of each dimension, unless it is a total,
+    and all levels above, functions of the level. `kanon_largest_n` is the sum of the n largest
+    contributions x1 >= x2 >= ..., in absolute values after the records of a contributor are added;
+    `kanon_total` is the sum of all contributions.
 
     ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 4.
 #}
 
 {#
-    The cells of a `relation`, keyed by `columns`, in some `groupings`. Each is the sum of a `figure`,
-    as it is `weighted`, or else a count of contributors, or of those with a value in the column
-    `counted`. `ranks` are the numbers of largest contributions that a check adds; with `top` the engine
-    has an aggregate for the largest ones. `repeated` are predicates of cells that repeat others.
+    The cells of a `relation`, keyed by `columns`, in some `groupings`. A cell is the sum of a `figure`
+    (times its weight, in `weighted`), or else a count of contributors, all of them or those with a value
+    in the column `counted`. `ranks`: how many of the largest contributions a check adds. `top`: the
+    engine has an aggregate for the largest ones. `repeated`: predicates of cells equal to another one.
 #}
 {% macro cells_of(
     relation, columns, groupings, contributor=none, figure=none, weighted=none, ranks=[], repeated=[],
@@ -29,7 +29,7 @@
 
 
 {# CTEs up to `cells`. #}
-{% macro sets_of_cells(cells, set="cells", contributions="contributions") %}
+{% macro ctes_of_cells(cells, set="cells", contributions="contributions") %}
 {% if cells.figure is none %}
 {{ contributions }} as (
     select
@@ -155,8 +155,8 @@ contributions as (
 
 
 {# CTEs up to `cells`, without those that repeat one of a lower level. #}
-{% macro sets_of_distinct_cells(cells, set="cells", contributions="contributions") %}
-{{ kanon_sql.sets_of_cells(cells, "all_" ~ set if cells.repeated else set, contributions) | trim }}
+{% macro ctes_of_distinct_cells(cells, set="cells", contributions="contributions") %}
+{{ kanon_sql.ctes_of_cells(cells, "all_" ~ set if cells.repeated else set, contributions) | trim }}
 {%- if cells.repeated %},
 
 {{ set }} as (
@@ -302,21 +302,22 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
 
 {#
     Every rule for the cells of a table at once, in one row. `rules` are the checks with their
-    predicate, their figure, and by how much a cell misses it; `nodes` the levels whose nodes are counted, for the combinations without a
-    record. A label that is repeated on the next level is one cell, on its lowest level.
+    predicate, their figure, and the shortfall of a cell; `nodes` are the levels with counted nodes, for
+    the combinations without a record. A label repeated on the next level is one cell, on its lowest
+    level.
 #}
 {% macro cell_rules(cells, rules, nodes=[]) %}
 with
 
-{{ kanon_sql.sets_of_cell_rules(cells, rules, nodes) | trim }}
+{{ kanon_sql.ctes_of_cell_rules(cells, rules, nodes) | trim }}
 
 {{ kanon_sql.counts_of_cell_rules(cells, rules, nodes) | trim }}
 {%- endmacro %}
 
 
 {# CTEs up to `sensitive_cells`, and `nodes`. #}
-{% macro sets_of_cell_rules(cells, rules, nodes=[]) %}
-{{ kanon_sql.sets_of_distinct_cells(cells) | trim }},
+{% macro ctes_of_cell_rules(cells, rules, nodes=[]) %}
+{{ kanon_sql.ctes_of_distinct_cells(cells) | trim }},
 {% if nodes %}
 
 nodes as (
@@ -472,9 +473,9 @@ count(distinct case when not ({{ node.below }}) then {{ key }} end)
 
 {# 1 for a cell that violates a rule by itself. #}
 {% macro sensitive_cell(rules) -%}
-{% set found = namespace(any=[]) -%}
-{% for rule in rules if rule.violated %}{% set found.any = found.any + ["kanon_violates_" ~ rule.number ~ " = 1"] %}{% endfor -%}
-{{ "0" if not found.any else kanon_sql.flag(found.any | join(" or ")) }}
+{% set predicates = namespace(any=[]) -%}
+{% for rule in rules if rule.violated %}{% set predicates.any = predicates.any + ["kanon_violates_" ~ rule.number ~ " = 1"] %}{% endfor -%}
+{{ "0" if not predicates.any else kanon_sql.flag(predicates.any | join(" or ")) }}
 {%- endmacro %}
 
 
@@ -494,10 +495,9 @@ count(distinct case when not ({{ node.below }}) then {{ key }} end)
 
 
 {#
-    A figure in the type in which it is added: a decimal where all of them are exact with so many
-    digits, read off the text as it is written, else a float. `typed`: the column itself is a whole
-    number or a decimal; `narrow`: 18 digits hold their sum, and so each of them, and whole numbers are
-    64 bits wide.
+    A figure in the type of its sum: a decimal if all figures are exact with so many digits, read from
+    the written text, else a float. `typed`: the column itself is a whole number or a decimal. `narrow`:
+    18 digits hold the sum and therefore each figure, and whole numbers are 64 bits wide.
 #}
 {% macro typed_figure(column, digits=none, typed=false, narrow=false) -%}
 {% set type = kanon_sql.float_type() if digits is none else ("bigint" if digits == 0 else "decimal(18, " ~ digits ~ ")") if narrow else kanon_sql.widest_type(digits) -%}
@@ -511,7 +511,7 @@ cast({{ kanon_sql.ident(column) }} as {{ type }})
 {%- endmacro %}
 
 
-{# A figure as it is written, or the float that it is. #}
+{# A figure as written: the column itself, or its float. #}
 {% macro written_figure(column) -%}
 {{ kanon_sql.figure_number(column) | trim if kanon_sql.is_float(column) else kanon_sql.ident(column) }}
 {%- endmacro %}

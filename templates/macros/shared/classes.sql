@@ -75,9 +75,9 @@ case when {{ predicate }} then 1 else 0 end
 
 {# CTE with all figures: `classes`, unless a figure has to be computed. #}
 {% macro figured_classes(class_measures, needs=[]) -%}
-{% set found = namespace(made="table_values" in needs) -%}
-{% for measure in class_measures if not measure.expression.isidentifier() %}{% set found.made = true %}{% endfor -%}
-{{ "measured_classes" if found.made else "classes" }}
+{% set measured = namespace(made="table_values" in needs) -%}
+{% for measure in class_measures if not measure.expression.isidentifier() %}{% set measured.made = true %}{% endfor -%}
+{{ "measured_classes" if measured.made else "classes" }}
 {%- endmacro %}
 
 

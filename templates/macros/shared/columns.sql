@@ -24,9 +24,9 @@
 
 {# The aliases as a list. #}
 {% macro aliases_of(columns) -%}
-{% set found = namespace(names=[]) %}
-{% for column in columns %}{% set found.names = found.names + [kanon_sql.alias(column) | trim] %}{% endfor %}
-{{ return(found.names) }}
+{% set quoted = namespace(names=[]) %}
+{% for column in columns %}{% set quoted.names = quoted.names + [kanon_sql.alias(column) | trim] %}{% endfor %}
+{{ return(quoted.names) }}
 {%- endmacro %}
 
 
@@ -50,9 +50,9 @@
 
 {# Predicate: any column of a frequency set is NULL. #}
 {% macro any_null(columns) -%}
-{% set found = namespace(nulls=[]) %}
-{% for column in columns %}{% set found.nulls = found.nulls + [kanon_sql.is_null(column) | trim] %}{% endfor %}
-{{ kanon_sql.joined(found.nulls, "or") }}
+{% set predicates = namespace(nulls=[]) %}
+{% for column in columns %}{% set predicates.nulls = predicates.nulls + [kanon_sql.is_null(column) | trim] %}{% endfor %}
+{{ kanon_sql.joined(predicates.nulls, "or") }}
 {%- endmacro %}
 
 
@@ -65,15 +65,15 @@
 
 {# Records with `*` in every quasi-identifier, as suppression leaves them. #}
 {% macro suppressed_records(columns, records="kanon_records") -%}
-{% set found = namespace(starless=false, stars=[]) %}
+{% set predicates = namespace(starless=false, stars=[]) %}
 {% for column in columns %}
-{% if not kanon_sql.may_be_star(column) %}{% set found.starless = true %}{% endif %}
-{% set found.stars = found.stars + [kanon_sql.is_star(column) | trim] if not found.starless else [] %}
+{% if not kanon_sql.may_be_star(column) %}{% set predicates.starless = true %}{% endif %}
+{% set predicates.stars = predicates.stars + [kanon_sql.is_star(column) | trim] if not predicates.starless else [] %}
 {% endfor %}
-{% if found.starless -%}
+{% if predicates.starless -%}
 0 as kanon_suppressed
 {%- else -%}
-{{ kanon_sql.sum_where(kanon_sql.joined(found.stars, "and") | trim, records, "kanon_suppressed") }}
+{{ kanon_sql.sum_where(kanon_sql.joined(predicates.stars, "and") | trim, records, "kanon_suppressed") }}
 {%- endif %}
 {%- endmacro %}
 

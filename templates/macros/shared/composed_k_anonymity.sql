@@ -1,9 +1,8 @@
 {#
-    Composed k-anonymity: an attacker who can link the records of one person in two releases, and
-    knows the person's quasi-identifiers in both, still finds at least k people who share them. The
-    crowd of a person are the people who are in exactly the same classes of either release. People
-    in only one of the releases form crowds by their classes there, because an attacker may know
-    that somebody joined or left.
+    Composed k-anonymity: an attacker can link the records of one person in two releases, knows the
+    person's quasi-identifiers in both, and still finds at least k people with these. The crowd of a
+    person are the people in exactly the same classes of either release. People in only one of the
+    releases form crowds by their classes there, because an attacker may know of a joiner or leaver.
 
     Ganta, Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
     privacy, ACM KDD, section 2.
@@ -12,9 +11,9 @@
     The earlier release has its own quasi-identifiers, any number of them. `measures`: aggregates
     over the joint classes, where `kanon_size` is the crowd. `attributes`: sensitive attributes for
     composed l-diversity, computed in the same statement because both need the classes of each
-    person; see candidates_in_short. `answers`: parts of the result, by default all: the crowds in
+    person (see candidates_in_short). `answers`: parts of the result, by default all: the crowds in
     both releases with the people `of_release` or `of_earlier` alone, the `values` left by pairs of
-    classes, and the `people` in pairs that leave too few.
+    classes, and the `people` in pairs with too few values.
 #}
 {% macro composed_k_anonymity(
     release, columns, entities, earlier, earlier_columns, measures, attributes=[], unknown=false,
@@ -34,12 +33,12 @@
 {% endfor %}
 with
 
-{{ kanon_sql.sets_of_people(release, columns, entities, earlier, earlier_columns) }},
+{{ kanon_sql.ctes_of_people(release, columns, entities, earlier, earlier_columns) }},
 
-{{ kanon_sql.sets_of_joint_classes(example=pairs) }}
+{{ kanon_sql.ctes_of_joint_classes(example=pairs) }}
 {%- if "of_release" in answers or "of_earlier" in answers %},
 
-{{ kanon_sql.sets_of_crowds(measures, answers) }}
+{{ kanon_sql.ctes_of_crowds(measures, answers) }}
 {%- endif %}
 {%- if "of_earlier" in answers %},
 
@@ -72,10 +71,10 @@ earlier_alone as (
 {%- endif %}
 {%- if pairs %},
 
-{{ kanon_sql.sets_of_pairs() }}
+{{ kanon_sql.ctes_of_pairs() }}
 {%- for each in attributes %},
 
-{{ kanon_sql.sets_of_candidates(release, columns, earlier, earlier_columns, each, unknown) }}
+{{ kanon_sql.ctes_of_candidates(release, columns, earlier, earlier_columns, each, unknown) }}
 {%- if "values" in answers %},
 
 {{ kanon_sql.candidates_in_short(each) }}
@@ -97,7 +96,7 @@ from {{ rows.named | join("\ncross join ") }}
     CTEs of the crowds in both releases; `example` adds one person of each crowd, whose classes are
     those of the whole crowd.
 #}
-{% macro sets_of_joint_classes(example=false) %}
+{% macro ctes_of_joint_classes(example=false) %}
 -- The classes of each person in several classes, as one text.
 {{ kanon_sql.numbers_of_several("release") }},
 
@@ -132,7 +131,7 @@ joint_classes as (
     CTEs of the people in both releases, the joiners and the leavers. The crowds of one release are
     the crowds in both plus its joiners (or leavers).
 #}
-{% macro sets_of_crowds(measures, answers=["of_release", "of_earlier"]) %}
+{% macro ctes_of_crowds(measures, answers=["of_release", "of_earlier"]) %}
 -- The people who are in exactly the same classes of a release.
 {% if "of_release" in answers %}
 {{ kanon_sql.crowds_of("release") }},
@@ -187,11 +186,11 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_people(relation, columns, entities, earlier, earlier_columns) | trim }},
+{{ kanon_sql.ctes_of_people(relation, columns, entities, earlier, earlier_columns) | trim }},
 
-{{ kanon_sql.sets_of_joint_classes() | trim }},
+{{ kanon_sql.ctes_of_joint_classes() | trim }},
 
-{{ kanon_sql.sets_of_crowds(measures) | trim }},
+{{ kanon_sql.ctes_of_crowds(measures) | trim }},
 
 measured as (
     select
@@ -212,7 +211,7 @@ measured as (
     cross join leavers
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_people > 0",
     failures="measured.violating_people",
@@ -243,7 +242,7 @@ from measured
     CTEs with the people of both releases and the numbers of their first and last class in each; a
     person in several classes may have more between these.
 #}
-{% macro sets_of_people(release, columns, entities, earlier, earlier_columns) %}
+{% macro ctes_of_people(release, columns, entities, earlier, earlier_columns) %}
 -- The classes, numbered in the order of all columns: the numbers are the same at each reference.
 {{ kanon_sql.numbered_classes("release", release, columns) }},
 
@@ -443,8 +442,8 @@ people as (
 
 
 {% test composed_k_anonymity(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "composed_k_anonymity", model, kwargs, {"k": "count"}, ["earlier"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.composed_k_anonymity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.composed_k_anonymity_failures(**arguments), model) }}
 {%- endtest %}

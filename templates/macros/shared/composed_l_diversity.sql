@@ -1,9 +1,9 @@
 {#
-    Composed l-diversity: an attacker who intersects a person's classes in two releases, and knows
-    that the sensitive value is the same in both, is left with at least l values. The candidates of
-    a pair of classes (one of each release, with at least one person in both) are the values that
-    both classes contain; no link between records is needed. A pair without candidates means that
-    the value changed, so the attack misleads.
+    Composed l-diversity: an attacker intersects a person's classes in two releases, knows the sensitive
+    value to be the same in both, and is left with at least l values. The candidates of a pair of classes
+    (one of each release, with at least one person in both) are the values common to both classes; no
+    link between records is needed. In a pair without candidates the value changed, and the attack
+    misleads.
 
     Ganta, Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
     privacy, ACM KDD, section 2 (intersection attack).
@@ -12,15 +12,15 @@
     (`as_is` or `as_text`); its `place` among the attributes; and `flags`: names with predicates on
     the number of candidates (`kanon_candidates`). `unknown`: NULL is no value. Pairs are computed
     by crowd, not by person, because all people of a crowd are in the same pairs. The CTEs belong to
-    the statement of composed k-anonymity, which also finds the classes of each person.
+    the statement of composed k-anonymity, the source of each person's classes.
 
-    The values of a pair are left joins, which no planner reorders: joining the values of both
-    releases first would give a row for each two classes that share a value. If an attribute is
+    The values of a pair are left joins, because planners don't reorder these. Joining the values of
+    both releases first would give a row for each two classes with a common value. If an attribute is
     `packed` (embedded engine), one row holds many values: see candidates_by_bits.
 #}
 
 {# CTEs with the pairs of classes of each crowd, and the number of people in each pair. #}
-{% macro sets_of_pairs() %}
+{% macro ctes_of_pairs() %}
 -- Each crowd in every pair of its classes.
 crowds_in_pairs as (
     select
@@ -49,7 +49,7 @@ pairs as (
 
 
 {# CTEs with the number of candidates of an attribute for each pair. #}
-{% macro sets_of_candidates(release, columns, earlier, earlier_columns, attribute, unknown=false) %}
+{% macro ctes_of_candidates(release, columns, earlier, earlier_columns, attribute, unknown=false) %}
 {% set place, values = attribute.place, attribute["values"] %}
 {{ kanon_sql.values_of_classes(
     "release", release, columns, place, values, values.column, unknown
@@ -194,13 +194,13 @@ kanon_candidates = 0
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_people(relation, columns, entities, earlier, earlier_columns) | trim }},
+{{ kanon_sql.ctes_of_people(relation, columns, entities, earlier, earlier_columns) | trim }},
 
-{{ kanon_sql.sets_of_joint_classes(example=true) | trim }},
+{{ kanon_sql.ctes_of_joint_classes(example=true) | trim }},
 
-{{ kanon_sql.sets_of_pairs() | trim }},
+{{ kanon_sql.ctes_of_pairs() | trim }},
 
-{{ kanon_sql.sets_of_candidates(
+{{ kanon_sql.ctes_of_candidates(
     relation, columns, earlier, earlier_columns, attribute, unknown
 ) | trim }},
 
@@ -227,7 +227,7 @@ measured as (
     cross join people_in_short_1
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_people > 0",
     failures="measured.violating_people",
@@ -258,8 +258,8 @@ from measured
 
 
 {% test composed_l_diversity(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "composed_l_diversity", model, kwargs, {"l": "count"}, ["sensitive", "earlier"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.composed_l_diversity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.composed_l_diversity_failures(**arguments), model) }}
 {%- endtest %}

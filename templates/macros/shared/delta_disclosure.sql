@@ -30,7 +30,7 @@ end
     max |ln(q / p)| over the values in the class; the maximum is at the largest or the smallest q /
     p.
 #}
-{% macro delta_disclosure_beside() -%}
+{% macro delta_disclosure_companion() -%}
 case
     when {{ kanon_sql.is_rather_more_frequent() }} then ln(kanon_highest_ratio)
     else -ln(kanon_lowest_ratio)
@@ -65,8 +65,8 @@ kanon_highest_ratio * kanon_lowest_ratio > 1
 
 
 {% test delta_disclosure(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "delta_disclosure", model, kwargs, {"delta": {"above": true}}, ["sensitive"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.delta_disclosure_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.delta_disclosure_failures(**arguments), model) }}
 {%- endtest %}

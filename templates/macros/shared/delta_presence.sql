@@ -11,7 +11,7 @@
 {% macro delta_presence(sides, measures=[], flags=[], union=true) %}
 with
 
-{{ kanon_sql.sets_of_delta_presence(sides, union, named=flags | length > 0) }}
+{{ kanon_sql.ctes_of_delta_presence(sides, union, named=flags | length > 0) }}
 {%- if flags %},
 {% if sides.matched %}
 
@@ -87,7 +87,7 @@ from classes
     CTEs up to `classes`. `named`: classes keep their values as keys. `union`: also compute the
     smallest reference that contains the release.
 #}
-{% macro sets_of_delta_presence(sides, union=true, named=false) %}
+{% macro ctes_of_delta_presence(sides, union=true, named=false) %}
 {% if sides.matched %}
 {{ kanon_sql.classes_of_either_by_cells(sides, union, named) }}
 {%- else %}
@@ -240,7 +240,7 @@ and {{ "(\n    " ~ below ~ "\n    or " ~ above ~ "\n)"
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_delta_presence(sides, union) }},
+{{ kanon_sql.ctes_of_delta_presence(sides, union) }},
 
 matched_classes as (
     {{ kanon_sql.counts_of_delta_presence(measures, sides.entity, sized=false) | trim | indent(4) }}
@@ -259,7 +259,7 @@ measured as (
     from matched_classes
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_classes > 0 or " ~ kanon_sql.not_contained(),
     failures="coalesce(nullif(measured.violating_records, 0), measured.unmatched_records)",
@@ -273,11 +273,11 @@ measured as (
 
 
 {% test delta_presence(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "delta_presence", model, kwargs, {"min": {"most": 1}, "max": {}}, ["reference"]
 ) -%}
-{% if asked["min"] is not none and asked["max"] is not none and asked["min"] > asked["max"] -%}
+{% if arguments["min"] is not none and arguments["max"] is not none and arguments["min"] > arguments["max"] -%}
 {{ kanon_sql.refuse("delta_presence: min must not be above max") }}
 {%- endif -%}
-{{ kanon_sql.tidy(kanon_sql.delta_presence_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.delta_presence_failures(**arguments), model) }}
 {%- endtest %}

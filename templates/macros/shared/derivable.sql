@@ -1,12 +1,12 @@
 {#
-    Derivability by subtraction: a suppressed cell follows if it is the only unknown one of an
-    equation, in which a total is the sum of the cells below it along one dimension. Every round
-    subtracts all such cells at once, and what it finds is proven; that it finds nothing is no proof.
-    Unknown too are the implied margins, ancestors of a published cell that were not published. A
-    combination without a row is 0.
+    Derivability by subtraction. An equation sets a total equal to the sum of the cells below along one
+    dimension; the only unknown cell of an equation follows. Every round subtracts all such cells at
+    once. A found figure is proven, while finding none proves nothing. Unknown are the suppressed cells
+    and the implied margins, the unpublished ancestors of a published cell. A combination without a row
+    is 0.
 
-    `kanon_k{i}` is '=' and the label of a dimension, '.' for its total. An equation that is complete
-    and does not add up means that nothing follows from the table.
+    `kanon_k{i}` is '=' and the label of a dimension, '.' for its total. If a complete equation does not
+    add up, nothing follows from the table.
 
     ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 4.2.2. See
     duckdb/derivability.sql for bounds and programs.
@@ -20,7 +20,7 @@
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_derivability(relation, columns, dimensions, value, suppressed, digits) | trim }},
+{{ kanon_sql.ctes_of_derivability(relation, columns, dimensions, value, suppressed, digits) | trim }},
 
 {% for round in range(1, rounds + 1) %}
 {{ kanon_sql.equations_of_round(round) | trim }},
@@ -75,7 +75,7 @@ measured as (
 {% for column in columns %}
 {% set totals.all = totals.all + ["kanon_has_total_" ~ loop.index] %}
 {% endfor %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.achieved > 0",
     failures="measured.achieved",
@@ -99,8 +99,8 @@ measured as (
 
 
 {# CTEs up to `terms`, the cells of each equation, and `known_0`, the cells with the figures shown. #}
-{% macro sets_of_derivability(relation, columns, dimensions, value, suppressed, digits=none) %}
-{{ kanon_sql.sets_of_published(
+{% macro ctes_of_derivability(relation, columns, dimensions, value, suppressed, digits=none) %}
+{{ kanon_sql.ctes_of_published(
     relation, dimensions, kanon_sql.typed_figure(value, digits) | trim, suppressed
 ) | trim }},
 
@@ -237,8 +237,8 @@ equations_{{ round }} as (
 
 
 {% test derivable(model) -%}
-{% set asked = kanon_sql.asked_of_cells("derivable", model, kwargs, {
+{% set arguments = kanon_sql.cell_arguments("derivable", model, kwargs, {
     "rounds": {"whole": true, "least": 1, "default": 5},
 }, ["by", "value", "total_label", "suppressed"]) -%}
-{{ kanon_sql.tidy(kanon_sql.derivable_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.derivable_failures(**arguments), model) }}
 {%- endtest %}

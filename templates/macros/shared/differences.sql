@@ -21,9 +21,9 @@ kanon_here <> kanon_there and {{ kanon_sql.differences() }} < {{ kanon_sql.posit
 {% macro differences_of_records(here, there, n=none, first=none) %}
 with
 
-{{ kanon_sql.sets_of_distinct_cells(here, "cells_here", "contributions_here") | trim }},
+{{ kanon_sql.ctes_of_distinct_cells(here, "cells_here", "contributions_here") | trim }},
 
-{{ kanon_sql.sets_of_distinct_cells(there, "cells_there", "contributions_there") | trim }},
+{{ kanon_sql.ctes_of_distinct_cells(there, "cells_there", "contributions_there") | trim }},
 
 {{ kanon_sql.compared_cells(["kanon_grouping"], here.columns, there.columns, first is not none) | trim }}
 
@@ -103,11 +103,11 @@ from compared_cells
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_published_differences(
-    {"sets": kanon_sql.sets_of_published(
+{{ kanon_sql.ctes_of_published_differences(
+    {"sets": kanon_sql.ctes_of_published(
         relation, dimensions, figure, suppressed, contributors=contributors, set="published_here"
     ) | trim, "places": places, "totals": []},
-    {"sets": kanon_sql.sets_of_published(
+    {"sets": kanon_sql.ctes_of_published(
         against, there, figure, suppressed, contributors=contributors, set="published_there"
     ) | trim, "places": places, "totals": []}
 ) | trim }},
@@ -129,7 +129,7 @@ measured as (
     from counted_differences
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_cells > 0",
     failures="measured.violating_cells",
@@ -148,8 +148,8 @@ measured as (
 
 
 {% test differences(model) -%}
-{% set asked = kanon_sql.asked_of_cells("differences", model, kwargs, {"n": "count"}, [
+{% set arguments = kanon_sql.cell_arguments("differences", model, kwargs, {"n": "count"}, [
     "by", "value", "count", "against", "suppressed",
 ]) -%}
-{{ kanon_sql.tidy(kanon_sql.differences_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.differences_failures(**arguments), model) }}
 {%- endtest %}

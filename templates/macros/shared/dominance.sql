@@ -40,8 +40,8 @@ kanon_largest_{{ n }} > 0
 
 
 {% test dominance(model) -%}
-{% set asked = kanon_sql.asked_of_cells("dominance", model, kwargs, {
+{% set arguments = kanon_sql.cell_arguments("dominance", model, kwargs, {
     "n": "count", "k": {"above": true, "below": 100}, "inclusive": [false, true],
 }, ["by", "value", "contributor", "weight", "margins"]) -%}
-{{ kanon_sql.tidy(kanon_sql.dominance_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.dominance_failures(**arguments), model) }}
 {%- endtest %}

@@ -53,8 +53,8 @@ kanon_highest_of_allowed > 1 + {{ kanon_sql.slack() }}
 
 
 {% test enhanced_beta_likeness(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "enhanced_beta_likeness", model, kwargs, {"beta": {}}, ["sensitive"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.enhanced_beta_likeness_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.enhanced_beta_likeness_failures(**arguments), model) }}
 {%- endtest %}

@@ -58,8 +58,8 @@
 
 
 {% test entropy_l_diversity(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "entropy_l_diversity", model, kwargs, {"l": {"least": 1}}, ["sensitive"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.entropy_l_diversity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.entropy_l_diversity_failures(**arguments), model) }}
 {%- endtest %}

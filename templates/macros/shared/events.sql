@@ -1,11 +1,11 @@
 {#
     Event tables: the events of a person are the combinations of values of the event columns in the
-    person's records. With quasi-identifiers, which the attacker knows too, the event is the
-    combination of both. By default the events of a person are a set; with `times` a multiset, in
-    which an event counts as often as the person has records of it.
+    person's records. With quasi-identifiers (also known to the attacker), the event is the combination
+    of both. By default the events of a person are a set; with `times` they are a multiset, and an event
+    counts as often as the person has such records.
 
-    A slot is an event with a number i: whoever has the event i times or more holds it. A combination
-    of events is a set of slots, and its crowd are the people who hold all of them.
+    A slot is an event with a number i; its holders have the event i times or more. A combination of
+    events is a set of slots, and its crowd are the holders of all of them.
 
     Terrovitis, Mamoulis, Kalnis 2008, Privacy-preserving anonymization of set-valued data, PVLDB
     1(1), section 3.
@@ -60,7 +60,7 @@ cross join counted_events
 {% macro quasi_identifiers_of_people(relation, columns, entity) %}
 with
 
-{{ kanon_sql.sets_of_known(relation, columns, entity) | trim }}
+{{ kanon_sql.ctes_of_known(relation, columns, entity) | trim }}
 
 select
     count(*) as kanon_people,
@@ -76,7 +76,7 @@ from known_combinations
 {% macro combinations_to_count(relation, columns, entity) %}
 with
 
-{{ kanon_sql.sets_of_slots(relation, columns, entity, 1, times=false, numbered=false) | trim }},
+{{ kanon_sql.ctes_of_slots(relation, columns, entity, 1, times=false, numbered=false) | trim }},
 
 people as (
     select
@@ -99,7 +99,7 @@ from people
     of holders of each slot up to m. If `numbered`, people and events are integers, the rarest event
     first, and otherwise the event has no number. `with_holders=false` leaves out the holders.
 #}
-{% macro sets_of_slots(relation, columns, entity, m, times, numbered=true, with_holders=true) %}
+{% macro ctes_of_slots(relation, columns, entity, m, times, numbered=true, with_holders=true) %}
 -- A person with an event{{ ", and how often" if times }}.
 held as (
     {{ kanon_sql.frequency_set(relation, [entity] + columns, counted=times) | trim | indent(4) }}
@@ -168,12 +168,13 @@ slots.kanon_holders_{{ i }}{{ "," if not loop.last }}
 
 
 {#
-    CTEs of the combinations of 2 to m slots that two people or more may share, and their crowds: a
-    person has a combination once, so its crowd is its number of rows. A combination is one number,
-    made of its slots, and for three slots two numbers. `weighted` adds the number of choices of the
-    person's records that give it; with `least` only crowds of so many are kept.
+    CTEs of the combinations of 2 to m slots possibly shared by two people or more, and their crowds.
+    A person has a combination once, so the crowd of a combination is its number of rows. A
+    combination is one number, made of its slots, and for three slots two numbers. `weighted` adds the
+    number of choices of the person's records with this combination; `least` is the smallest crowd
+    kept.
 #}
-{% macro sets_of_combinations(m, times, weighted, least=1) %}
+{% macro ctes_of_combinations(m, times, weighted, least=1) %}
 slots_in_all as (
     select {{ "(count(*) + 1) * " ~ m if times else "count(*) + 1" }} as kanon_slots
     from slots
@@ -252,7 +253,7 @@ kanon_pair{{ ",\nkanon_last" if j == 3 }}
     of these at least `enough` people share. Somebody shares a combination that has a crowd; all
     others are the person's alone, and are not looked at.
 #}
-{% macro sets_of_choices(m, times, enough) %}
+{% macro ctes_of_choices(m, times, enough) %}
 people as (
     select
         kanon_person,
@@ -336,7 +337,7 @@ end
 {{ return([kanon_sql.counted_error(
     "people_of_several", "people with several values of the quasi-identifiers", "kanon_in_several",
     kanon_sql.people_of_several(),
-    sets=kanon_sql.sets_of_known(relation, known, entity)
+    ctes=kanon_sql.ctes_of_known(relation, known, entity)
 )] if known else []) }}
 {%- endmacro %}
 
@@ -349,7 +350,7 @@ from known_combinations
 
 
 {# CTEs of the combinations of the quasi-identifiers of each person. #}
-{% macro sets_of_known(relation, known, entity) %}
+{% macro ctes_of_known(relation, known, entity) %}
 -- Each person once with a combination of the quasi-identifiers.
 known_of_people as (
     {{ kanon_sql.frequency_set(relation, known + [entity], counted=false) | trim | indent(4) }}

@@ -2,14 +2,14 @@
     A model as a generic test: one row of counts if it fails, no row if it passes, and a database
     error if there are no records or the check can't be evaluated on them. The error fails the run
     whatever thresholds or severity the test has. Neither rows nor errors contain a value of the
-    table. Each model has a macro `<model>_failures`; this file holds what they share.
+    table. Each model has a macro `<model>_failures`; the macros here are common to all of them.
 
     status              violated
     failures            records at risk, at least 1: the number to compare with the thresholds of
                         the test runner
     records             all records
-    violating_classes   classes that fail the model, and the records in them; NULL for a model that
-    violating_records   is not evaluated by class
+    violating_classes   classes in violation of the model, and the records in them; NULL for a model
+    violating_records   without a figure by class
     achieved            the model's measure, as in an audit's result; NULL for infinity
     model, test         in dbt: the tested model, the test, its columns and its thresholds
     columns, asked
@@ -18,13 +18,13 @@
 {#
     End of a test. `ctes` end with `measured`, one row of counts; `violated` is the failure
     predicate, `failures` the number of records at risk, `columns` the further columns to return.
-    The other arguments describe the preconditions, each an error if records violate it: records
-    with an entity (in the reference of `sides` and the `earlier` release too), valid weights there,
-    sensitive values that are listed, are numbers or have an order, `named` values that occur, a
-    `complete` reference without missing classes, and the caller's own counts in `more`. NULL needs
-    no place in the list if `nulls_listed`.
+    The other arguments describe the preconditions, and a violated one is an error. Records need an
+    entity, also in the reference of `sides` and in the `earlier` release, and valid weights in the
+    reference. Sensitive values must be `listed` (except NULL, if `nulls_listed`), `numbers` or
+    `ordered`, `named` values must occur, and a `complete` reference must have all classes. `more` are
+    errors of the caller.
 #}
-{% macro told_failures(
+{% macro raise_or_count(
     ctes, violated, failures, columns,
     relation=none, entity=none, sides=none, sensitive=none, listed=none, named=none, numbers=false,
     ordered=false, complete=false, earlier=none, earlier_entity=none, more=[], nulls_listed=true
@@ -50,7 +50,7 @@
     kanon_sql.counted_error(
         "records_not_listed", "records with a value that the order does not list", "kanon_records_not_listed",
         kanon_sql.counts_of_values_not_listed(records_alone=true),
-        sets=kanon_sql.held_values(relation, sensitive, listed, unknown=nulls_listed)
+        ctes=kanon_sql.held_values(relation, sensitive, listed, unknown=nulls_listed)
     ) if listed is not none else none,
     kanon_sql.counted_error(
         "records_without_number", "records with a value that is no number", "kanon_not_a_number",
@@ -72,11 +72,11 @@
 {{ ctes | trim }},
 
 {% for error in errors %}
-{% if error.sets is not none %}
-{{ error.sets | trim }},
+{% if error.ctes is not none %}
+{{ error.ctes | trim }},
 
 {% endif %}
-{{ error.set }} as (
+{{ error.cte }} as (
     {{ error.statement | trim | indent(4) }}
 ),
 
@@ -86,7 +86,7 @@ verdicts as (
         case
             when measured.records = 0 then 'no_data'
 {% for error in errors %}
-            when {{ error.set }}.{{ error.counted }} > 0 then 'error'
+            when {{ error.cte }}.{{ error.counted }} > 0 then 'error'
 {% endfor %}
             when {{ violated | trim | indent(16) }} then 'violated'
             else 'holds'
@@ -97,12 +97,12 @@ verdicts as (
         measured.{{ column }}
 {%- endfor %}
 {%- for error in errors %},
-        {{ error.set }}.{{ error.counted }} as {{ error.set }}
+        {{ error.cte }}.{{ error.counted }} as {{ error.cte }}
 {%- endfor %}
 
     from measured
 {% for error in errors %}
-    cross join {{ error.set }}
+    cross join {{ error.cte }}
 {% endfor %}
 )
 
@@ -113,8 +113,8 @@ select
 {%- for column in columns %},
     {{ column }}
 {%- endfor %}
-{%- for told in kanon_sql.about_the_test() %},
-    {{ kanon_sql.literal(told["text"]) }} as {{ told["name"] }}
+{%- for detail in kanon_sql.about_the_test() %},
+    {{ kanon_sql.literal(detail["text"]) }} as {{ detail["name"] }}
 {%- endfor %}
 
 from verdicts
@@ -122,7 +122,7 @@ where
     case
         when status = 'no_data' then {{ kanon_sql.raised("'kanon_sql: ' || status || ', there is no record to look at'") }}
 {% for error in errors %}
-        when status = 'error' and {{ error.set }} > 0 then {{ kanon_sql.raised(kanon_sql.not_judged(error)) }}
+        when status = 'error' and {{ error.cte }} > 0 then {{ kanon_sql.raised(kanon_sql.not_judged(error)) }}
 {% endfor %}
         when status = 'violated' then 1
         else 0
@@ -131,39 +131,39 @@ where
 
 
 {#
-    A precondition: the CTE `set` runs `statement`, which counts the offending records or values in
-    its column `counted`; `are` describes them in the message, `sets` are CTEs that the statement
-    reads.
+    A precondition: the CTE `cte` runs `statement`, which counts the offending records or values in
+    its column `counted`; `are` describes them in the message, the statement reads the
+    CTEs in `ctes`.
 #}
-{% macro counted_error(set, are, counted, statement, sets=none) -%}
-{{ return({"set": set, "are": are, "counted": counted, "statement": statement, "sets": sets}) }}
+{% macro counted_error(cte, are, counted, statement, ctes=none) -%}
+{{ return({"cte": cte, "are": are, "counted": counted, "statement": statement, "ctes": ctes}) }}
 {%- endmacro %}
 
 
 {# Error message: the number of offending records or values, and what they are. #}
 {% macro not_judged(error) -%}
-'kanon_sql: ' || status || ', ' || cast({{ error.set }} as {{ kanon_sql.text_type() }}) || ' {{ error.are }}'
+'kanon_sql: ' || status || ', ' || cast({{ error.cte }} as {{ kanon_sql.text_type() }}) || ' {{ error.are }}'
 {%- endmacro %}
 
 
 {#
-    End of a test that is evaluated by class: it fails if any class does. `sets` are the CTEs up to
+    End of a test that is evaluated by class: it fails if any class does. `class_ctes` end with
     `classes`.
 #}
 {% macro class_failures(
-    sets, classes, violated, achieved, relation, records="kanon_records",
+    class_ctes, classes, violated, achieved, relation, records="kanon_records",
     entity=none, sensitive=none, listed=none, named=none, numbers=false, ordered=false, nulls_listed=true
 ) %}
 {% set ctes %}
 with
 
-{{ sets | trim }},
+{{ class_ctes | trim }},
 
 measured as (
     {{ kanon_sql.counts_of_violating(violated, achieved, classes, records) | trim | indent(4) }}
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_classes > 0",
     failures="measured.violating_records",
@@ -207,7 +207,7 @@ from {{ classes }}
 ) %}
 {% set measures = [{"expression": measure | trim, "name": "kanon_" ~ label}] %}
 {{ kanon_sql.class_failures(
-    kanon_sql.sets_of_sensitive_values(
+    kanon_sql.ctes_of_sensitive_values(
         relation, columns, sensitive, entity, unknown, needs, class_columns, measures
     ),
     kanon_sql.figured_classes(measures, needs) | trim,

@@ -19,7 +19,7 @@
 {% macro group_counts(cells, families, nodes, checks, first=none) %}
 with
 
-{{ kanon_sql.sets_of_groups(cells, families, nodes, first is not none) | trim }}
+{{ kanon_sql.ctes_of_groups(cells, families, nodes, first is not none) | trim }}
 
 {% if first is none %}
 {{ kanon_sql.disclosed_groups(checks) | trim }}
@@ -30,8 +30,8 @@ with
 
 
 {# CTEs up to `groups`. A node whose records have no value is one. #}
-{% macro sets_of_groups(cells, families, nodes, labelled=false) %}
-{{ kanon_sql.sets_of_cells(cells) | trim }},
+{% macro ctes_of_groups(cells, families, nodes, labelled=false) %}
+{{ kanon_sql.ctes_of_cells(cells) | trim }},
 
 nodes as (
     select
@@ -154,7 +154,7 @@ where kanon_members > 0
 {% set checks = [{
     "number": 1, "disclosed": kanon_sql.group_disclosure(max_share, insiders) | trim, "along": along,
 }] %}
-{% set found = namespace(families=[]) %}
+{% set groups = namespace(families=[]) %}
 {% if count is none %}
 {% set groupings = kanon_sql.groupings_of(columns) %}
 {% for grouping in groupings %}
@@ -162,7 +162,7 @@ where kanon_members > 0
 {% set above = grouping.columns | reject("equalto", column) | list %}
 {% set parents = groupings | selectattr("columns", "equalto", above) | first %}
 {% set place = columns.index(column) + 1 %}
-{% set found.families = found.families + [{
+{% set groups.families = groups.families + [{
     "dimension": place, "parents": parents.number, "children": grouping.number, "keyed_by": above,
     "node": place ~ "_0", "alone": none, "among": none,
 }] %}
@@ -175,7 +175,7 @@ where kanon_members > 0
 {% for other in columns if other != column %}
 {% set keys.others = keys.others + ["kanon_d" ~ (columns.index(other) + 1), "kanon_t" ~ (columns.index(other) + 1)] %}
 {% endfor %}
-{% set found.families = found.families + [{
+{% set groups.families = groups.families + [{
     "dimension": place, "keyed_by": keys.others or ["kanon_t" ~ place], "alone": none, "children": none,
     "several": kanon_sql.has_several_values(place) | trim,
 }] %}
@@ -185,16 +185,16 @@ where kanon_members > 0
 with
 
 {% if count is none %}
-{{ kanon_sql.sets_of_groups(
-    kanon_sql.cells_of(relation, columns, groupings, contributor), found.families, kanon_sql.nodes_of(columns)
+{{ kanon_sql.ctes_of_groups(
+    kanon_sql.cells_of(relation, columns, groupings, contributor), groups.families, kanon_sql.nodes_of(columns)
 ) | trim }},
 {% else %}
-{{ kanon_sql.sets_of_published(
+{{ kanon_sql.ctes_of_published(
     relation, dimensions, kanon_sql.typed_figure(value) | trim, suppressed,
     contributors=kanon_sql.typed_figure(count, 0) | trim
 ) | trim }},
 
-{{ kanon_sql.set_of_published_groups(found.families) | trim }},
+{{ kanon_sql.cte_of_published_groups(groups.families) | trim }},
 {% endif %}
 
 counted_groups as (
@@ -210,7 +210,7 @@ measured as (
     from counted_groups
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.achieved > 0",
     failures="measured.achieved",
@@ -222,9 +222,9 @@ measured as (
 
 
 {% test group_disclosure(model) -%}
-{% set asked = kanon_sql.asked_of_cells("group_disclosure", model, kwargs, {
+{% set arguments = kanon_sql.cell_arguments("group_disclosure", model, kwargs, {
     "along": "dimensions", "max_share": {"above": true, "most": 1, "default": 1},
     "insiders": {"whole": true, "default": 0},
 }, ["by", "contributor", "value", "count", "total_label", "suppressed"]) -%}
-{{ kanon_sql.tidy(kanon_sql.group_disclosure_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.group_disclosure_failures(**arguments), model) }}
 {%- endtest %}

@@ -15,7 +15,7 @@
 ) %}
 with
 
-{{ kanon_sql.sets_of_hierarchical_distance(
+{{ kanon_sql.ctes_of_hierarchical_distance(
     relation, columns, sensitive, entity, unknown, paths, class_measures, rolled_up, whole,
     counted_records=flags | length == 0
 ) }}
@@ -24,7 +24,7 @@ with
 
 
 {# CTEs up to `classes`. #}
-{% macro sets_of_hierarchical_distance(
+{% macro ctes_of_hierarchical_distance(
     relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[],
     rolled_up=false, whole=none, counted_records=true
 ) %}

@@ -108,7 +108,7 @@ from classes
 {% macro homogeneity_failures(relation, columns, sensitive, entity=none, unknown=false) %}
 {% set homogeneous = kanon_sql.homogeneity(entity, unknown) | trim %}
 {{ kanon_sql.class_failures(
-    kanon_sql.sets_of_sensitive_values(
+    kanon_sql.ctes_of_sensitive_values(
         relation, columns, sensitive, entity, unknown,
         class_columns=kanon_sql.homogeneity_columns(
             kanon_sql.counted(entity, unknown), sensitive, entity, unknown
@@ -124,6 +124,6 @@ from classes
 
 
 {% test homogeneity(model) -%}
-{% set asked = kanon_sql.asked_of_test("homogeneity", model, kwargs, {}, ["sensitive"]) -%}
-{{ kanon_sql.tidy(kanon_sql.homogeneity_failures(**asked), model) }}
+{% set arguments = kanon_sql.test_arguments("homogeneity", model, kwargs, {}, ["sensitive"]) -%}
+{{ kanon_sql.tidy(kanon_sql.homogeneity_failures(**arguments), model) }}
 {%- endtest %}

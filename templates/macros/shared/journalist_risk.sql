@@ -1,7 +1,7 @@
 {#
-    Journalist risk: an attacker who does not know who is in the table searches the reference, and
-    finds a person with the chance 1 / kanon_union, where kanon_union counts the people of the
-    reference, or of the release if there are more. The average is the larger of classes / sum of
+    Journalist risk: an attacker does not know the people in the table, searches the reference, and
+    finds a person with the chance 1 / kanon_union. kanon_union counts the people of the class in the
+    reference, or in the release if there are more. The average is the larger of classes / sum of
     kanon_union and the mean over the records; with an entity it is the mean over people, each in
     their class with the fewest.
 
@@ -41,9 +41,9 @@
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_matched(
+{{ kanon_sql.ctes_of_matched(
     sides, measures, shares,
-    asked=["classes", "least_union", "unions"] if sides.entity is none else ["least_union"]
+    aggregates=["classes", "least_union", "unions"] if sides.entity is none else ["least_union"]
 ) }},
 
 measured as (
@@ -94,7 +94,7 @@ coalesce(
     {{ kanon_sql.whole_records("measured.kanon_reidentified") }}
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated=violated | join(" or "),
     failures=failures,
@@ -108,9 +108,9 @@ coalesce(
 
 
 {% test journalist_risk(model) -%}
-{% set asked = kanon_sql.asked_of_test("journalist_risk", model, kwargs, {
+{% set arguments = kanon_sql.test_arguments("journalist_risk", model, kwargs, {
     "max_highest": {"most": 1}, "max_average": {"most": 1}, "max_at_risk": {"most": 1},
     "threshold": {"most": 1, "default": 0.2},
 }, ["reference"]) -%}
-{{ kanon_sql.tidy(kanon_sql.journalist_risk_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.journalist_risk_failures(**arguments), model) }}
 {%- endtest %}

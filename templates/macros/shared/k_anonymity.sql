@@ -7,9 +7,9 @@
 {% macro k_anonymity(relation, columns, entity=none, rolled_up=false, violating=none, k=none) %}
 with
 
-{{ kanon_sql.sets_of_k_anonymity(
+{{ kanon_sql.ctes_of_k_anonymity(
     relation, columns, entity, rolled_up,
-    asked=["records", "without_entity"] if violating is none else ["records"]
+    aggregates=["records", "without_entity"] if violating is none else ["records"]
 ) }}
 
 {% if violating is not none %}
@@ -25,8 +25,8 @@ with
 
 
 {# CTEs up to `classes`. #}
-{% macro sets_of_k_anonymity(
-    relation, columns, entity=none, rolled_up=false, asked=["records", "without_entity"]
+{% macro ctes_of_k_anonymity(
+    relation, columns, entity=none, rolled_up=false, aggregates=["records", "without_entity"]
 ) %}
 {% if entity is none %}
 classes as (
@@ -44,24 +44,24 @@ class_people as (
 ),
 
 classes as (
-    {{ kanon_sql.count_people("class_people", columns, entity, asked) | trim | indent(4) }}
+    {{ kanon_sql.count_people("class_people", columns, entity, aggregates) | trim | indent(4) }}
 )
 {%- endif %}
 {%- endmacro %}
 
 
 {#
-    Size of each class in distinct people, from the frequency set with the entity. `asked` adds the
+    Size of each class in distinct people, from the frequency set with the entity. `aggregates` adds the
     number of `records`, and of those `without_entity`.
 #}
-{% macro count_people(class_people, columns, entity, asked=["records", "without_entity"]) %}
+{% macro count_people(class_people, columns, entity, aggregates=["records", "without_entity"]) %}
 select
 {{ kanon_sql.aliases(columns) }},
     count(*) as kanon_size
-{%- if "records" in asked %},
+{%- if "records" in aggregates %},
     sum(kanon_records) as kanon_records
 {%- endif %}
-{%- if "without_entity" in asked %},
+{%- if "without_entity" in aggregates %},
     {{ kanon_sql.sum_where(kanon_sql.is_null(entity), "kanon_records", "kanon_without_entity") | indent(4) }}
 {%- endif %}
 
@@ -124,7 +124,7 @@ limit {{ kanon_sql.positive_int(first, "first") }}
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_sizes(relation, columns, entity, wildcard) }},
+{{ kanon_sql.ctes_of_sizes(relation, columns, entity, wildcard) }},
 
 measured as (
     {{ kanon_sql.counts_of_violating(
@@ -132,7 +132,7 @@ measured as (
     ) | trim | indent(4) }}
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_classes > 0",
     failures="measured.violating_records",
@@ -143,11 +143,11 @@ measured as (
 
 
 {# CTEs up to the classes, or up to the patterns with the number of records compatible with them. #}
-{% macro sets_of_sizes(relation, columns, entity=none, wildcard=false) %}
+{% macro ctes_of_sizes(relation, columns, entity=none, wildcard=false) %}
 {% if wildcard -%}
-{{ kanon_sql.sets_of_wildcards(relation, columns) }}
+{{ kanon_sql.ctes_of_wildcards(relation, columns) }}
 {%- else -%}
-{{ kanon_sql.sets_of_k_anonymity(relation, columns, entity, asked=["records"]) }}
+{{ kanon_sql.ctes_of_k_anonymity(relation, columns, entity, aggregates=["records"]) }}
 {%- endif %}
 {%- endmacro %}
 
@@ -187,6 +187,6 @@ everyone_once as (
 
 
 {% test k_anonymity(model) -%}
-{% set asked = kanon_sql.asked_of_test("k_anonymity", model, kwargs, {"k": "count"}, ["nulls"]) -%}
-{{ kanon_sql.tidy(kanon_sql.k_anonymity_failures(**asked), model) }}
+{% set arguments = kanon_sql.test_arguments("k_anonymity", model, kwargs, {"k": "count"}, ["nulls"]) -%}
+{{ kanon_sql.tidy(kanon_sql.k_anonymity_failures(**arguments), model) }}
 {%- endtest %}

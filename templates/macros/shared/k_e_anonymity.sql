@@ -1,8 +1,8 @@
 {#
     (k,e)-anonymity: a class has at least k different numbers, and the range from the smallest to
     the largest is at least e. Two spellings of a number are one value. NULL is one value unless it
-    is unknown; the range reads only finite numbers. A class in which every person holds some common
-    value counts as a class of that value alone, as in l-diversity.
+    is unknown; the range reads only finite numbers. If every person of a class holds some common value,
+    the class counts as one of this value alone, as in l-diversity.
 
     Zhang, Koudas, Srivastava, Yu 2007, Aggregate query answering on anonymized tables, ICDE.
 #}
@@ -18,7 +18,7 @@
     exactly.
 #}
 {% macro k_e_anonymity_violated(sensitive, k=none, e=none, entity=none, unknown=false) -%}
-{{ kanon_sql.k_e_anonymity_beside(entity, unknown) ~ " < " ~ kanon_sql.positive_int(k, "k") if k is not none }}
+{{ kanon_sql.k_e_anonymity_companion(entity, unknown) ~ " < " ~ kanon_sql.positive_int(k, "k") if k is not none }}
 {{- " or " if k is not none and e is not none }}
 {{- kanon_sql.unless_certain("coalesce(kanon_largest - kanon_smallest, 0)", "0", entity, unknown) ~ " < " ~ kanon_sql.least_difference(sensitive, e) if e is not none }}
 {%- endmacro %}
@@ -33,7 +33,7 @@
 {%- endmacro %}
 
 
-{% macro k_e_anonymity_beside(entity=none, unknown=false) -%}
+{% macro k_e_anonymity_companion(entity=none, unknown=false) -%}
 {{ kanon_sql.unless_certain("kanon_numbers", "1", entity, unknown) }}
 {%- endmacro %}
 
@@ -67,8 +67,8 @@ count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ ""
 
 
 {% test k_e_anonymity(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "k_e_anonymity", model, kwargs, {"k": "count", "e": {}}, ["sensitive"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.k_e_anonymity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.k_e_anonymity_failures(**arguments), model) }}
 {%- endtest %}

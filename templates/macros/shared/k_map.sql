@@ -20,14 +20,14 @@
 {% macro k_map(sides, measures, each_person=false) %}
 with
 
-{{ kanon_sql.sets_of_k_map(sides, each_person) }}
+{{ kanon_sql.ctes_of_k_map(sides, each_person) }}
 
 {{ kanon_sql.counts_of_k_map(measures, sides.entity, wildcard=sides.wildcard) }}
 {%- endmacro %}
 
 
 {# CTEs up to `classes`; with `each_person`, one row for each person. #}
-{% macro sets_of_k_map(sides, each_person=false, union=true) %}
+{% macro ctes_of_k_map(sides, each_person=false, union=true) %}
 {{ kanon_sql.release_beside_reference(
     sides, named="linked_classes" if each_person else "classes", union=union
 ) }}
@@ -60,32 +60,32 @@ classes as (
 
 
 {#
-    Aggregates over the classes (`asked` selects some of them), and with an entity also over the
-    people; the shares are then shares of people.
+    Counts over the classes, those named in `aggregates`. With an entity there are counts over the people
+    too, and the shares are shares of people.
 #}
-{% macro sets_of_matched(sides, measures, shares, asked=[]) %}
+{% macro ctes_of_matched(sides, measures, shares, aggregates=[]) %}
 {% set of_shares = ["sizes", "reidentified"] %}
-{{ kanon_sql.sets_of_k_map(sides, each_person=sides.entity is not none) }},
+{{ kanon_sql.ctes_of_k_map(sides, each_person=sides.entity is not none) }},
 
 matched_classes as (
     {{ kanon_sql.counts_of_k_map(
         measures + shares if sides.entity is none else measures, sides.entity,
         "classes" if sides.entity is none else "linked_classes",
-        asked + ["unmatched", "exceeding"] + (of_shares if sides.entity is none else [])
+        aggregates + ["unmatched", "exceeding"] + (of_shares if sides.entity is none else [])
     ) | trim | indent(4) }}
 )
 {%- if sides.entity is not none %},
 
 -- The same for people: the last CTE above has each person as a class of one.
 matched_people as (
-    {{ kanon_sql.counts_of_k_map(shares, sides.entity, asked=of_shares) | trim | indent(4) }}
+    {{ kanon_sql.counts_of_k_map(shares, sides.entity, aggregates=of_shares) | trim | indent(4) }}
 )
 {%- endif %}
 {%- endmacro %}
 
 
-{# Aggregates over the classes or people; `asked` selects some of them. #}
-{% macro counts_of_k_map(measures, entity=none, classes="classes", asked=none, wildcard=false) %}
+{# Counts over the classes or people: those named in `aggregates`, or all. #}
+{% macro counts_of_k_map(measures, entity=none, classes="classes", aggregates=none, wildcard=false) %}
 {% set records = kanon_sql.records_of_class(entity) %}
 {% set exceeding = "kanon_population > 0 and kanon_population < " ~ kanon_sql.size_in_release(wildcard) %}
 {% set chosen = namespace(counts=[]) %}
@@ -99,7 +99,7 @@ matched_people as (
     ("unmatched", kanon_sql.classes_where("kanon_population = 0", "unmatched")),
     ("unmatched", kanon_sql.records_where("kanon_population = 0", "unmatched", records)),
     ("exceeding", kanon_sql.classes_where(exceeding, "exceeding")),
-] if asked is none or name in asked %}
+] if aggregates is none or name in aggregates %}
 {% set chosen.counts = chosen.counts + [count] %}
 {% endfor %}
 select
@@ -268,7 +268,7 @@ release_people as (
 ),
 
 {% elif sides.wildcard %}
-{{ kanon_sql.sets_of_wildcards(sides.release, sides.columns, named="release_patterns") }},
+{{ kanon_sql.ctes_of_wildcards(sides.release, sides.columns, named="release_patterns") }},
 
 {% endif %}
 {% if sides.wildcard %}
@@ -374,10 +374,10 @@ coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_k_map(sides, union=union) }},
+{{ kanon_sql.ctes_of_k_map(sides, union=union) }},
 
 matched_classes as (
-    {{ kanon_sql.counts_of_k_map(measures, sides.entity, wildcard=sides.wildcard, asked=[
+    {{ kanon_sql.counts_of_k_map(measures, sides.entity, wildcard=sides.wildcard, aggregates=[
         "least_union" if union else "least_population", "unmatched", "exceeding",
     ]) | trim | indent(4) }}
 ),
@@ -394,7 +394,7 @@ measured as (
     from matched_classes
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_classes > 0",
     failures="measured.violating_records",
@@ -408,10 +408,10 @@ measured as (
 
 
 {% test k_map(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "k_map", model, kwargs, {"k": "count"}, ["nulls", "reference"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.k_map_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.k_map_failures(**arguments), model) }}
 {%- endtest %}
 
 

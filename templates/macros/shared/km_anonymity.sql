@@ -12,7 +12,7 @@
 {% macro km_anonymity(relation, columns, entity, m, k=none, times=false) %}
 with
 
-{{ kanon_sql.sets_of_combination_sizes(relation, columns, entity, m, k, times) | trim }}
+{{ kanon_sql.ctes_of_combination_sizes(relation, columns, entity, m, k, times) | trim }}
 
 select
     kanon_size,
@@ -32,12 +32,12 @@ order by kanon_size
 
 
 {# CTEs of the sizes, each with its combinations, and of the people with one of fewer than k people. #}
-{% macro sets_of_combination_sizes(relation, columns, entity, m, k, times) %}
+{% macro ctes_of_combination_sizes(relation, columns, entity, m, k, times) %}
 {% set below = kanon_sql.positive_int(k, "k") if k is not none else 0 %}
-{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times, numbered=m > 1) | trim }}
+{{ kanon_sql.ctes_of_slots(relation, columns, entity, m, times, numbered=m > 1) | trim }}
 {%- if m > 1 %},
 
-{{ kanon_sql.sets_of_combinations(m, times, weighted=below > 1) | trim }},
+{{ kanon_sql.ctes_of_combinations(m, times, weighted=below > 1) | trim }},
 
 -- Combinations of each size with a slot of one person alone.
 slots_of_people as (
@@ -63,7 +63,7 @@ alone as (
 {%- endif %}
 {%- if below > 1 %},
 
-{{ kanon_sql.sets_of_choices(m, times, {"least": below, "random": false}) | trim }},
+{{ kanon_sql.ctes_of_choices(m, times, {"least": below, "random": false}) | trim }},
 
 -- Each person with their largest combinations, and with those that enough people share.
 chosen as (
@@ -155,14 +155,14 @@ sum(case when {{ predicate }} then 1 else 0 end)
 
 
 {#
-    The combinations of at most one event, or two, that the fewest people share, with their values, which
-    are personal data: a row has the columns of the one event, then those of the other. The number of
-    events tells the NULL of an event from an event that is not there.
+    The combinations of one event, or at most two, with the smallest crowds, and their values: personal
+    data. A row has the columns of the one event, then those of the other. The number of events tells
+    the NULL of an event from an absent event.
 #}
 {% macro rare_combinations(relation, columns, entity, m, first) %}
 with
 
-{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times=false) | trim }}
+{{ kanon_sql.ctes_of_slots(relation, columns, entity, m, times=false) | trim }}
 {%- if m > 1 %},
 
 -- Every pair of events of a person, those of one person alone too.
@@ -245,7 +245,7 @@ limit {{ kanon_sql.positive_int(first, "first") }}
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_combination_sizes(relation, columns, entity, m, k, times) | trim }},
+{{ kanon_sql.ctes_of_combination_sizes(relation, columns, entity, m, k, times) | trim }},
 
 measured as (
     select
@@ -257,7 +257,7 @@ measured as (
     cross join violating_people
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_people > 0",
     failures="measured.violating_people",
@@ -269,10 +269,10 @@ measured as (
 
 
 {% test km_anonymity(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "km_anonymity", model, kwargs, {
         "k": "count", "m": "events, two by default", "times": [false, true],
     }, ["events"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.km_anonymity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.km_anonymity_failures(**arguments), model) }}
 {%- endtest %}

@@ -15,7 +15,7 @@
 {% macro known_events(relation, columns, entity, m, k, times=false) %}
 with
 
-{{ kanon_sql.sets_of_judged_people(relation, columns, entity, m, k, times) | trim }}
+{{ kanon_sql.ctes_of_judged_people(relation, columns, entity, m, k, times) | trim }}
 
 select
     kanon_crowd,
@@ -31,8 +31,8 @@ order by kanon_crowd
 
 
 {# CTEs of the people, each with the crowd of their worst combination and their chances at random. #}
-{% macro sets_of_judged_people(relation, columns, entity, m, k, times) %}
-{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times, numbered=m > 1) | trim }},
+{% macro ctes_of_judged_people(relation, columns, entity, m, k, times) %}
+{{ kanon_sql.ctes_of_slots(relation, columns, entity, m, times, numbered=m > 1) | trim }},
 {%- if m == 1 %}
 
 
@@ -74,9 +74,9 @@ judged_people as (
 
 {# People by several events: alone by any combination that nobody shares. #}
 {% macro people_of_combinations(m, k, times) %}
-{{ kanon_sql.sets_of_combinations(m, times, weighted=true, least=2) | trim }},
+{{ kanon_sql.ctes_of_combinations(m, times, weighted=true, least=2) | trim }},
 
-{{ kanon_sql.sets_of_choices(m, times, {
+{{ kanon_sql.ctes_of_choices(m, times, {
     "least": 2, "k": kanon_sql.positive_int(k, "k"), "random": true,
 }) | trim }},
 
@@ -108,21 +108,21 @@ judged_people as (
 
 
 {#
-    The same attack, drawn: the first people and the first m of their records, each in the order of
-    a seeded hash. A row for each size of the crowd: how many of the attacked are in one of that
-    size. Crowds are found by the rarest known event, and each step keeps the people who have the
-    next one too. It is joined on one number that stands for the person and the slot, as a join on
-    two would expand the most common events.
+    The same attack on a sample: the first people and the first m of their records, each in the order
+    of a seeded hash. A row for each size of the crowd has the number of attacked people in a crowd of
+    this size. A crowd starts as the people with the rarest known event; each step keeps those with the
+    next event too. The join is on one number for person and slot, as a join on two columns would expand
+    the most common events.
 
-    `rereads`: on a database that inlines a CTE at each reference, a chain of steps takes exponential
+    `rereads`: the database inlines a CTE at each reference, and a chain of steps would take exponential
     time and memory. The known slots of all candidates are then looked up in one step, and DISTINCT
-    keeps the sides of its join from being merged into it.
+    keeps the planner from merging the sides of the join.
 #}
 {% macro drawn_events(relation, columns, entity, m, times, sample, seed, qi=0, rereads=false) %}
 {% set events = columns[qi:] %}
 with
 
-{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times, with_holders=false) | trim }},
+{{ kanon_sql.ctes_of_slots(relation, columns, entity, m, times, with_holders=false) | trim }},
 
 people as (
     select
@@ -408,7 +408,7 @@ case when {{ text }} like '%.%' then rtrim(rtrim({{ text }}, '0'), '.') else {{ 
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_judged_people(relation, columns, entity, m, k, times) | trim }},
+{{ kanon_sql.ctes_of_judged_people(relation, columns, entity, m, k, times) | trim }},
 
 measured as (
     select
@@ -428,7 +428,7 @@ measured as (
     kanon_sql.chance_above(max_highest, "measured.kanon_least") if max_highest is not none else none,
     kanon_sql.above_average("measured.average", max_average) if max_average is not none else none,
 ] | reject("none") %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated=violated | join(" or "),
     failures="measured.violating_people",
@@ -440,9 +440,9 @@ measured as (
 
 
 {% test known_events(model) -%}
-{% set asked = kanon_sql.asked_of_test("known_events", model, kwargs, {
+{% set arguments = kanon_sql.test_arguments("known_events", model, kwargs, {
     "m": "events", "k": {"least": 2, "default": 2}, "times": [false, true],
     "max_share": {"most": 1}, "max_highest": {"most": 1}, "max_average": {"most": 1},
 }, ["events"]) -%}
-{{ kanon_sql.tidy(kanon_sql.known_events_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.known_events_failures(**arguments), model) }}
 {%- endtest %}

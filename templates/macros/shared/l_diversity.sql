@@ -39,8 +39,8 @@
 
 
 {% test l_diversity(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "l_diversity", model, kwargs, {"l": "count"}, ["sensitive"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.l_diversity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.l_diversity_failures(**arguments), model) }}
 {%- endtest %}

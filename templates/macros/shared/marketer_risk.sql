@@ -19,7 +19,7 @@ sum({{ kanon_sql.quotient("kanon_size", "kanon_union") }}) as kanon_reidentified
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_matched(sides, measures, shares=[]) }},
+{{ kanon_sql.ctes_of_matched(sides, measures, shares=[]) }},
 
 measured as (
     select
@@ -39,7 +39,7 @@ measured as (
 {% if not union %}
 {% set violated = violated + [kanon_sql.not_contained()] %}
 {% endif %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated=violated | join(" or "),
     failures=kanon_sql.whole_records("measured.kanon_reidentified"),
@@ -50,8 +50,8 @@ measured as (
 
 
 {% test marketer_risk(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "marketer_risk", model, kwargs, {"max_average": {"most": 1}}, ["reference"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.marketer_risk_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.marketer_risk_failures(**arguments), model) }}
 {%- endtest %}

@@ -3,16 +3,15 @@
 
     A cell matches itself. A lone `*` matches anything, NULL included. A `*` at either end matches
     exactly one character, at equal length. [a,b) [a,b] (a,b] [a,b[ ]a,b] match the numbers in
-    between, as written. a-b does too, unless other cells of either column contradict a range; it is
-    open at b if another cell of the release begins there. If NULL is a wildcard, it matches
-    everything on both sides. A doubtful cell doesn't match, which makes the population smaller.
+    between, as written. a-b does too, unless other cells of either column contradict a range; the
+    range is open at b if another cell of the release begins there. NULL as a wildcard matches
+    everything on both sides. A doubtful cell doesn't match, and the population is smaller.
 
-    Cells are text with the prefix '=', and NULL is the empty text, so that they can be joined by
-    equality.
+    Cells are text with the prefix '=', and NULL is the empty text, so that equality joins them.
 
     If the release's generalisation is known, a cell matches the values with this label:
-    `pair.labels`. It isn't parsed as a range or a mask then, since a hierarchy may label the ages
-    from 21 to 30 as 20-29.
+    `pair.labels`. The label isn't parsed as a range or a mask then, since a hierarchy may label the
+    ages from 21 to 30 as 20-29.
 #}
 {% macro matching_cells(sides) %}
 {% set parsed = sides.pairs | selectattr("how", "equalto", "by_pattern") | list %}

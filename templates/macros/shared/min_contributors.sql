@@ -42,7 +42,7 @@ kanon_contributors < {{ kanon_sql.positive_int(n, "n") }}{{ "" if zeros == "disc
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_published(
+{{ kanon_sql.ctes_of_published(
     relation, dimensions, kanon_sql.typed_figure(value) | trim, suppressed,
     contributors=kanon_sql.typed_figure(count, 0) | trim
 ) | trim }},
@@ -56,7 +56,7 @@ measured as (
     from published_cells
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.violating_cells > 0",
     failures="measured.violating_cells",
@@ -68,8 +68,8 @@ measured as (
 
 
 {% test min_contributors(model) -%}
-{% set asked = kanon_sql.asked_of_cells("min_contributors", model, kwargs, {
+{% set arguments = kanon_sql.cell_arguments("min_contributors", model, kwargs, {
     "n": "count", "zeros": ["allowed", "disclosive"],
 }, ["by", "contributor", "value", "margins", "count", "suppressed"]) -%}
-{{ kanon_sql.tidy(kanon_sql.min_contributors_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.min_contributors_failures(**arguments), model) }}
 {%- endtest %}

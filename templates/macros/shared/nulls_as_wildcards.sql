@@ -12,14 +12,14 @@
 {% macro k_anonymity_with_wildcards(relation, columns, k=none) %}
 with
 
-{{ kanon_sql.sets_of_wildcards(relation, columns) }}
+{{ kanon_sql.ctes_of_wildcards(relation, columns) }}
 
 {{ kanon_sql.class_sizes(columns, ["min(kanon_records) as kanon_size_as_value"], k=k) }}
 {%- endmacro %}
 
 
 {# CTEs up to the patterns. #}
-{% macro sets_of_wildcards(relation, columns, named="classes") %}
+{% macro ctes_of_wildcards(relation, columns, named="classes") %}
 -- Each combination of values; kanon_mask has a 1 for each column that is NULL.
 patterns as (
     select

@@ -5,7 +5,7 @@
 
     A class contains few of the values. Between two of its values its cumulative share is constant
     and the table's grows, so each gap is summed at once: the table's share is below the class's up
-    to some rank, the crossing, and above it from there on. One sort finds the crossings of all
+    to some rank, the crossing, and above the class's from there on. One sort finds the crossings of all
     gaps. Counts are scaled to the table's number of records.
 
     Li, Li, Venkatasubramanian 2007, t-closeness, ICDE, section 4 (ordered distance).
@@ -19,7 +19,7 @@
 ) %}
 with
 
-{{ kanon_sql.sets_of_ordered_distance(
+{{ kanon_sql.ctes_of_ordered_distance(
     relation, columns, sensitive, entity, unknown, order, class_measures, rolled_up, whole,
     counted_records=flags | length == 0
 ) }}
@@ -28,7 +28,7 @@ with
 
 
 {# CTEs up to `classes`. #}
-{% macro sets_of_ordered_distance(
+{% macro ctes_of_ordered_distance(
     relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[],
     rolled_up=false, whole=none, counted_records=true
 ) %}

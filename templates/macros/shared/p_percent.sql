@@ -44,8 +44,8 @@ kanon_largest_1 > 0
 
 
 {% test p_percent(model) -%}
-{% set asked = kanon_sql.asked_of_cells("p_percent", model, kwargs, {
+{% set arguments = kanon_sql.cell_arguments("p_percent", model, kwargs, {
     "p": {"above": true}, "q": {"above": true, "default": 100}, "coalition": {"whole": true, "least": 1, "default": 1},
 }, ["by", "value", "contributor", "weight", "margins"]) -%}
-{{ kanon_sql.tidy(kanon_sql.p_percent_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.p_percent_failures(**arguments), model) }}
 {%- endtest %}

@@ -40,8 +40,8 @@
 
 
 {% test p_sensitive_k_anonymity(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "p_sensitive_k_anonymity", model, kwargs, {"p": "count", "k": "count"}, ["sensitive"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.p_sensitive_k_anonymity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.p_sensitive_k_anonymity_failures(**arguments), model) }}
 {%- endtest %}

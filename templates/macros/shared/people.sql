@@ -21,7 +21,7 @@ class_people as (
 ),
 
 classes as (
-    {{ kanon_sql.count_people("class_people", columns, entity, asked=[]) | trim | indent(4) }}
+    {{ kanon_sql.count_people("class_people", columns, entity, aggregates=[]) | trim | indent(4) }}
 ),
 
 -- Each person once, with the smallest of their classes.
@@ -90,13 +90,13 @@ from people
 
 
 {#
-    Number of people by profile, the set of classes that a person is in. An attacker who knows
-    several records of a person knows several of their classes, and the combination may be unique
-    although each class is large.
+    Number of people by profile. A profile is the set of a person's classes. From several records of a
+    person an attacker knows several classes, and their combination may be unique although each class
+    is large.
 
-    The size of a profile is the number of people whose records are in exactly the same classes. For
-    a person in one class, the profile is the values of that class. Each person has exactly one
-    profile, so population estimates are computed from the profile sizes.
+    The size of a profile is the number of people with records in exactly the same classes. For a person
+    in one class, the profile is the values of the class. Each person has exactly one profile, so
+    population estimates are computed from the profile sizes.
 #}
 {% macro profiles(relation, columns, entity) %}
 with

@@ -1,7 +1,7 @@
 {#
-    Prosecutor risk: an attacker who knows that a person is in the table, and the person's
-    quasi-identifiers, finds their record with the chance 1 / size of their class. Python computes
-    it from the class sizes.
+    Prosecutor risk: an attacker knows of a person in the table, with the quasi-identifiers, and finds
+    the person's record with the chance 1 / size of the class. Python computes the risk from the class
+    sizes.
 
     El Emam 2013, Guide to the de-identification of personal health information, chapter 16.
 #}
@@ -16,12 +16,12 @@
 ) %}
 {% set is_exact = entity is none and not wildcard %}
 {% set records = kanon_sql.records_of_size(entity, wildcard) %}
-{% set found = "measured_classes.kanon_classes" if is_exact else "measured_people.kanon_found" %}
+{% set reidentified = "measured_classes.kanon_classes" if is_exact else "measured_people.kanon_found" %}
 {% set bound = max_highest if max_highest is not none else threshold if max_at_risk is not none else none %}
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_sizes(relation, columns, entity, wildcard) }},
+{{ kanon_sql.ctes_of_sizes(relation, columns, entity, wildcard) }},
 
 {{ kanon_sql.everyone_once(columns, entity, wildcard) }},
 
@@ -61,8 +61,8 @@ measured as (
 {% if max_at_risk is not none or max_average is not none and is_exact %}
         measured_people.kanon_people,
 {% endif %}
-        {{ found }} as kanon_found,
-        {{ kanon_sql.quotient(found, "measured_people.kanon_people") }} as average
+        {{ reidentified }} as kanon_found,
+        {{ kanon_sql.quotient(reidentified, "measured_people.kanon_people") }} as average
     from measured_classes
     cross join measured_people
 )
@@ -80,7 +80,7 @@ measured as (
     kanon_sql.more_than_share("measured.kanon_at_risk", max_at_risk, "measured.kanon_people")
 ] %}
 {% endif %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated=violated | join(" or "),
     failures="coalesce(nullif(measured.violating_records, 0), " ~ kanon_sql.whole_records("measured.kanon_found") ~ ")",
@@ -91,9 +91,9 @@ measured as (
 
 
 {% test prosecutor_risk(model) -%}
-{% set asked = kanon_sql.asked_of_test("prosecutor_risk", model, kwargs, {
+{% set arguments = kanon_sql.test_arguments("prosecutor_risk", model, kwargs, {
     "max_highest": {"most": 1}, "max_average": {"most": 1}, "max_at_risk": {"most": 1},
     "threshold": {"most": 1, "default": 0.2},
 }, ["nulls"]) -%}
-{{ kanon_sql.tidy(kanon_sql.prosecutor_risk_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.prosecutor_risk_failures(**arguments), model) }}
 {%- endtest %}

@@ -8,7 +8,7 @@
 #}
 
 {# CTE with the cells. #}
-{% macro sets_of_published(
+{% macro ctes_of_published(
     relation, dimensions, figure, suppressed, low=none, high=none, contributors=none,
     set="published_cells"
 ) %}
@@ -99,7 +99,7 @@ with
 
 {{ sets }},
 
-{{ kanon_sql.set_of_repeated_cells(dimensions) | trim }}
+{{ kanon_sql.cte_of_repeated_cells(dimensions) | trim }}
 
 select count(*) as kanon_repeated
 from repeated
@@ -107,7 +107,7 @@ from repeated
 
 
 {# CTE with the cells of `cells` that have more than one row. #}
-{% macro set_of_repeated_cells(dimensions, cells="published_cells", set="repeated") %}
+{% macro cte_of_repeated_cells(dimensions, cells="published_cells", set="repeated") %}
 {{ set }} as (
     select
 {% for place in dimensions %}
@@ -195,7 +195,7 @@ with
 
 {{ sets }},
 
-{{ kanon_sql.set_of_published_groups(families, dimensions if first is not none else []) | trim }}
+{{ kanon_sql.cte_of_published_groups(families, dimensions if first is not none else []) | trim }}
 
 {% if first is none %}
 {{ kanon_sql.disclosed_groups(checks) | trim }}
@@ -207,16 +207,16 @@ with
 
 {# The columns with the label of each dimension, and whether it is a total. #}
 {% macro labels_of(dimensions) -%}
-{% set found = namespace(columns=[]) %}
+{% set labels = namespace(columns=[]) %}
 {% for place in dimensions %}
-{% set found.columns = found.columns + ["kanon_d" ~ place, "kanon_t" ~ place] %}
+{% set labels.columns = labels.columns + ["kanon_d" ~ place, "kanon_t" ~ place] %}
 {% endfor %}
-{{ return(found.columns) }}
+{{ return(labels.columns) }}
 {%- endmacro %}
 
 
 {# CTE with the groups, and their labels in some dimensions. #}
-{% macro set_of_published_groups(families, dimensions=[]) %}
+{% macro cte_of_published_groups(families, dimensions=[]) %}
 groups as (
 {% for family in families %}
     select
@@ -263,7 +263,7 @@ groups as (
 {% macro differences_of_published(here, there, n=none, first=none) %}
 with
 
-{{ kanon_sql.sets_of_published_differences(here, there, first is not none) | trim }}
+{{ kanon_sql.ctes_of_published_differences(here, there, first is not none) | trim }}
 
 {% if first is none %}
 {{ kanon_sql.counts_of_differences(n) | trim }}
@@ -274,7 +274,7 @@ with
 
 
 {# CTEs up to `compared_cells`. #}
-{% macro sets_of_published_differences(here, there, labelled=false) %}
+{% macro ctes_of_published_differences(here, there, labelled=false) %}
 {{ here.sets }},
 
 {{ there.sets }},

@@ -7,8 +7,8 @@
     ry < c (rl + ... + rm) if y < l, else ry < c (r(l-1) + ... + rm - ry). A class of allowed values
     only passes.
 
-    A value that every person of a class holds is certain: unless it is allowed, the class counts as
-    having no other value.
+    A value held by every person of a class is certain. Unless this value is allowed, the class counts as
+    having no other one.
 
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1),
     definitions 4.2 and 4.5.
@@ -120,8 +120,8 @@ sum(case when kanon_rank >= {{ rank }} then {{ counted }} else 0 end)
 {% test recursive_cl_diversity(model) -%}
 {% do kanon_sql.needs_one_of("recursive_cl_diversity", {"c": kwargs.get("c")}) -%}
 {% do kanon_sql.needs_one_of("recursive_cl_diversity", {"l": kwargs.get("l")}) -%}
-{% set asked = kanon_sql.asked_of_test("recursive_cl_diversity", model, kwargs, {
+{% set arguments = kanon_sql.test_arguments("recursive_cl_diversity", model, kwargs, {
     "c": {"above": true}, "l": "count", "allowed": "values",
 }, ["sensitive"]) -%}
-{{ kanon_sql.tidy(kanon_sql.recursive_cl_diversity_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.recursive_cl_diversity_failures(**arguments), model) }}
 {%- endtest %}

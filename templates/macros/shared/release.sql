@@ -345,7 +345,7 @@ case when {{ shown_where }} then {{ value
 
 
 {# SELECT with CTEs, each of which may read those before it. #}
-{% macro with_sets(sets, select) %}
+{% macro with_ctes(sets, select) %}
 with
 {% for name, definition in sets %}
 

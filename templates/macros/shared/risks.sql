@@ -5,11 +5,11 @@
 #}
 
 {#
-    Number of people by class size and by the sum of the survey weights, which estimates the people
-    of the population in the class: the individual risk is a function of both. A person with several
-    records of a class counts once in it, with the lowest of their weights; a person in several
-    classes has the smallest size and the lowest weight of any of them, so the risk is at least that
-    of their riskiest class.
+    Number of people by class size and by the sum of the survey weights, an estimate of the class's
+    people in the population. The individual risk is a function of both. A person with several records of
+    a class counts once there, with the lowest of their weights. A person in several classes has the
+    smallest size and the lowest weight of any of them, so the risk is no lower than in their riskiest
+    class.
 
     Benedetti, Franconi 1998, Statistical and technological solutions for controlled data
     dissemination, NTTS.

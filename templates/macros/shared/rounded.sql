@@ -40,7 +40,7 @@ kanon_figure < {{ bands[0][0] }}
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_published(
+{{ kanon_sql.ctes_of_published(
     relation, dimensions, kanon_sql.typed_figure(value, digits) | trim, suppressed
 ) | trim }},
 
@@ -52,7 +52,7 @@ measured as (
     from published_cells
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated="measured.achieved > 0",
     failures="measured.achieved",
@@ -63,11 +63,11 @@ measured as (
 
 
 {% test rounded(model) -%}
-{% set asked = kanon_sql.asked_of_cells("rounded", model, kwargs, {
+{% set arguments = kanon_sql.cell_arguments("rounded", model, kwargs, {
     "base": {"above": true, "default": none}, "bands": "bands",
 }, ["by", "value", "suppressed"]) -%}
-{% if (asked["base"] is none) == (asked["bands"] is none) -%}
+{% if (arguments["base"] is none) == (arguments["bands"] is none) -%}
 {{ kanon_sql.refuse("rounded needs a base, or bands, and not both") }}
 {%- endif %}
-{{ kanon_sql.tidy(kanon_sql.rounded_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.rounded_failures(**arguments), model) }}
 {%- endtest %}

@@ -16,7 +16,7 @@ sum(case when kanon_size = 1 then kanon_size else 0 end) as kanon_uniques
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_sizes(relation, columns, entity, wildcard) }},
+{{ kanon_sql.ctes_of_sizes(relation, columns, entity, wildcard) }},
 
 {{ kanon_sql.everyone_once(columns, entity, wildcard) }},
 
@@ -43,7 +43,7 @@ measured as (
     cross join measured_people
 )
 {%- endset %}
-{{ kanon_sql.told_failures(
+{{ kanon_sql.raise_or_count(
     ctes,
     violated=kanon_sql.more_than_share("measured.uniques", max_share, "measured.kanon_people"),
     failures="measured.uniques",
@@ -54,8 +54,8 @@ measured as (
 
 
 {% test sample_uniqueness(model) -%}
-{% set asked = kanon_sql.asked_of_test(
+{% set arguments = kanon_sql.test_arguments(
     "sample_uniqueness", model, kwargs, {"max_share": {"most": 1}}, ["nulls"]
 ) -%}
-{{ kanon_sql.tidy(kanon_sql.sample_uniqueness_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.sample_uniqueness_failures(**arguments), model) }}
 {%- endtest %}

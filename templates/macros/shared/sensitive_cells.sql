@@ -1,10 +1,10 @@
 {#
-    Each cell of a table with its figure, and whether it violates a rule by itself: the table as it
-    would go out with exactly these cells suppressed.
+    Each cell of a table with its figure and a flag of primary suppression (the cell violates a rule by
+    itself): the table as published with exactly these cells suppressed.
 
     The figure of a cell is a count, or the sum of the values with their signs, while rules compare
-    absolute contributions. With `first`, only the first of those that violate. `units` are the decimals
-    of figures that are added as so many of their smallest unit.
+    absolute contributions. With `first`, the rows are the first violating cells. `units`: the decimals
+    of figures added as integers, in their smallest unit.
 
     ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 4.2.2.
 #}
@@ -12,7 +12,7 @@
 {% macro sensitive_cells(cells, violated, first=none, units=0) %}
 with
 
-{{ kanon_sql.sets_of_cells(cells) | trim }},
+{{ kanon_sql.ctes_of_cells(cells) | trim }},
 
 {% if cells.figure is not none %}
 -- One row for each inner cell, from which every margin is added up.

@@ -4,14 +4,14 @@
     the result is grouped by class size.
 
     `unknown`: NULL is no value; otherwise NULL is one more value. With an entity, a value counts
-    once for each person of the class who holds it.
+    once for each of its holders in the class.
 
-    `needs` lists what the models compare: a value's share of the table (shares), its upper bound in
+    `needs` lists the figures compared by the models: a value's share of the table (shares), its upper bound in
     enhanced beta-likeness (bounds), its share of the class (class_shares), its rank in the class
     (ranks), and the number of values in the table (table_values). `class_columns` are aggregates
     over the values of a class, `class_measures` the figures of each model for a class, `measures`
-    aggregates over all classes. With `violating`, a predicate, the rows are the classes that
-    satisfy it; with `flags`, named predicates, one row counts the people in such classes.
+    aggregates over all classes. With `violating`, a predicate, the rows are the classes for which it is
+    true; with `flags`, named predicates, one row counts the people in such classes.
 #}
 {% macro sensitive_values(
     relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[],
@@ -20,9 +20,9 @@
 {% set classes = kanon_sql.figured_classes(class_measures, needs) | trim %}
 with
 
-{{ kanon_sql.sets_of_sensitive_values(
+{{ kanon_sql.ctes_of_sensitive_values(
     relation, columns, sensitive, entity, unknown, needs, class_columns, class_measures, rolled_up, whole,
-    asked=[] if flags else ["records"] if violating is not none else ["records", "without_entity"]
+    aggregates=[] if flags else ["records"] if violating is not none else ["records", "without_entity"]
 ) }}
 {%- if flags %},
 
@@ -45,10 +45,10 @@ with
 {%- endmacro %}
 
 
-{# CTEs up to the classes; `asked` as in `count_people`. #}
-{% macro sets_of_sensitive_values(
+{# CTEs up to the classes; `aggregates` as in `count_people`. #}
+{% macro ctes_of_sensitive_values(
     relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[],
-    class_measures=[], rolled_up=false, whole=none, asked=["records"]
+    class_measures=[], rolled_up=false, whole=none, aggregates=["records"]
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {% set windows = "class_shares" if "class_shares" in needs
@@ -56,7 +56,7 @@ with
 {% set values_read = windows or "class_values" %}
 {% set of_values = "bounded_shares" if "bounds" in needs else "value_shares" %}
 {{ kanon_sql.class_values(
-    relation, columns, sensitive, entity, unknown, rolled_up, of_people=asked | length > 0, held=false
+    relation, columns, sensitive, entity, unknown, rolled_up, of_people=aggregates | length > 0, held=false
 ) }},
 {% if "shares" in needs %}
 
@@ -103,7 +103,7 @@ classes as (
 )
 {%- else %}
 {{ kanon_sql.classes_of_people(
-    columns, sensitive, entity, unknown, class_columns, values_read, asked
+    columns, sensitive, entity, unknown, class_columns, values_read, aggregates
 ) }}
 {%- endif %}
 {%- if kanon_sql.figured_classes(class_measures, needs) | trim == "measured_classes" %},
@@ -117,12 +117,12 @@ classes as (
     CTEs of the classes with an entity: class sizes in people, and aggregates over the values they
     hold. Both are grouped from the same CTE, so each has every class.
 #}
-{% macro classes_of_people(columns, sensitive, entity, unknown, class_columns, values_read, asked) %}
+{% macro classes_of_people(columns, sensitive, entity, unknown, class_columns, values_read, aggregates) %}
 -- Each person once in a class, whatever values they have there.
 class_people as (
     select
 {{ kanon_sql.aliases(columns + [entity]) | indent(4, first=true) }}
-{%- if asked %},
+{%- if aggregates %},
         sum(kanon_records) as kanon_records
 {%- endif %}
 {%- if unknown %},
@@ -141,10 +141,10 @@ people_of_classes as (
 {%- if unknown %},
         sum(kanon_known) as kanon_size_known
 {%- endif %}
-{%- if "records" in asked %},
+{%- if "records" in aggregates %},
         sum(kanon_records) as kanon_records
 {%- endif %}
-{%- if "without_entity" in asked %},
+{%- if "without_entity" in aggregates %},
         {{ kanon_sql.sum_where(kanon_sql.is_null(entity), "kanon_records", "kanon_without_entity") | indent(8) }}
 {%- endif %}
 

@@ -50,17 +50,17 @@
 {% set listed.values = listed.values + [[value[0]]] %}
 {% endfor %}
 {% set measures = [{"expression": measure, "name": "kanon_t_closeness"}] %}
-{% set sets %}
+{% set class_ctes %}
 {% if paths %}
 {{ kanon_sql.inline_values("listed_values", ["kanon_value"], listed.values) }},
 
-{{ kanon_sql.sets_of_hierarchical_distance(relation, columns, sensitive, entity, unknown, paths, measures) }}
+{{ kanon_sql.ctes_of_hierarchical_distance(relation, columns, sensitive, entity, unknown, paths, measures) }}
 {%- else -%}
-{{ kanon_sql.sets_of_ordered_distance(relation, columns, sensitive, entity, unknown, order, measures) }}
+{{ kanon_sql.ctes_of_ordered_distance(relation, columns, sensitive, entity, unknown, order, measures) }}
 {%- endif %}
 {%- endset %}
 {{ kanon_sql.class_failures(
-    sets,
+    class_ctes,
     kanon_sql.figured_classes(measures) | trim,
     violated | trim,
     kanon_sql.achieved(kanon_sql.figure(measures[0]) | trim),
@@ -73,11 +73,11 @@
 
 
 {% test t_closeness(model) -%}
-{% set asked = kanon_sql.asked_of_test("t_closeness", model, kwargs, {
+{% set arguments = kanon_sql.test_arguments("t_closeness", model, kwargs, {
     "t": {"most": 1}, "distance": ["equal", "ordered"], "order": "order",
 }, ["sensitive"]) -%}
-{% if asked["order"] is not none and asked["distance"] != "ordered" -%}
+{% if arguments["order"] is not none and arguments["distance"] != "ordered" -%}
 {{ kanon_sql.refuse("t_closeness: order is for distance: ordered") }}
 {%- endif -%}
-{{ kanon_sql.tidy(kanon_sql.t_closeness_failures(**asked), model) }}
+{{ kanon_sql.tidy(kanon_sql.t_closeness_failures(**arguments), model) }}
 {%- endtest %}
