@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
+from kanon_sql.errors import SpecError
 from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.bound_columns import bound_column
 from kanon_sql.plan.check_sql import (
@@ -41,6 +42,7 @@ from kanon_sql.plan.sensitive_plan import (
 )
 from kanon_sql.plan.steps import (
     PlannedStep,
+    Precondition,
     ShownStep,
     counted,
     in_several_classes,
@@ -129,7 +131,23 @@ def plan_audit(question: ResolvedQuestion) -> Plan:
     steps = _steps(question, keyed, events)
     if keyed is not question:
         steps = _with_values_otherwise(steps, question, events)
-    return Plan(question, tuple(steps), events)
+    plan = Plan(question, tuple(steps), events)
+    _refuse_shared_names(plan)
+    return plan
+
+
+def _refuse_shared_names(plan: Plan) -> None:
+    """Raise `SpecError` for two statements of one name, by which their rows are kept."""
+    statement_by_name: dict[str, Statement] = {}
+    for planned in plan.steps:
+        if isinstance(planned, Precondition):
+            continue
+        first = statement_by_name.setdefault(planned.name, planned.statement)
+        if first.sql != planned.statement.sql:
+            raise SpecError(
+                f'two statements would be called "{planned.name}", after what they are about. '
+                "Give the reference or earlier release another name; a column, in a view."
+            )
 
 
 def _with_values_otherwise(
