@@ -189,9 +189,13 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
         [_judged(check, plan, answers, has_records) for check in plan.question.checks],
     )
     checks = Rows(judged)
-    of_classes = _of_classes(plan, answers) if plan.question.quasi_identifiers else {}
-    figures = of_classes.pop("summary", None) or Summary(
-        records=records_with_events(answers), people=people_with_events(answers) or None
+    has_classes = bool(plan.question.quasi_identifiers)
+    figures = (
+        summary(answers)
+        if has_classes
+        else Summary(
+            records=records_with_events(answers), people=people_with_events(answers) or None
+        )
     )
     said = (
         *certain_values(checks, figures),
@@ -212,15 +216,14 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
         checks=checks,
         policies=policies,
         shown=_shown(plan, answers) if show_values else None,
-        **of_classes,
+        **(_of_classes(plan, answers) if has_classes else {}),
     )
 
 
 def _of_classes(plan: Plan, answers: Answers) -> dict[str, Any]:
-    """The fields of a result that a table with quasi-identifiers has."""
+    """The fields of a result that a table with quasi-identifiers alone has."""
     return {
         "numbers": tuple(_numbers(plan, answers)),
-        "summary": summary(answers),
         "histogram": Rows(histogram(answers)),
         "risk": risk(plan, answers),
     }

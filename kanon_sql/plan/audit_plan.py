@@ -127,11 +127,7 @@ def plan_audit(question: ResolvedQuestion) -> Plan:
     `SpecError` where two columns can never be equal.
     """
     events = plan_events(question) if question.events else None
-    keyed = with_short_keys(question)
-    steps = _steps(question, keyed, events)
-    if keyed is not question:
-        steps = _with_values_otherwise(steps, question, events)
-    plan = Plan(question, tuple(steps), events)
+    plan = Plan(question, tuple(_steps(question, events)), events)
     _refuse_shared_names(plan)
     return plan
 
@@ -150,40 +146,39 @@ def _refuse_shared_names(plan: Plan) -> None:
             )
 
 
-def _with_values_otherwise(
-    steps: Iterable[PlannedStep], question: ResolvedQuestion, events: EventPlan | None
-) -> Iterator[PlannedStep]:
-    """The steps, each with the statement that groups by values instead of their hash."""
-
-    @cache
-    def by_values() -> dict[str, Statement]:
-        steps = _steps(question, question, events)
-        return {planned.name: planned.statement for planned in steps}
-
-    def statement_of(name: str) -> Statement:
-        return by_values()[name]
-
-    for planned in steps:
-        if planned.otherwise is not None or planned.name == _KEYS:
-            yield planned
-        else:
-            otherwise = partial(statement_of, planned.name)
-            yield replace(planned, suits=_keys_tell_apart, otherwise=otherwise)
-
-
-def _steps(
-    question: ResolvedQuestion, keyed: ResolvedQuestion, events: EventPlan | None
-) -> Iterator[PlannedStep]:
-    """Every step in execution order; those on classes group by the keys of `keyed`."""
+def _steps(question: ResolvedQuestion, events: EventPlan | None) -> Iterator[PlannedStep]:
+    """Every step in execution order."""
     yield from preconditions(question)
     if question.quasi_identifiers:
-        yield from _steps_on_classes(question, keyed)
+        yield from _steps_by_keys(question)
     yield from events.steps if events else ()
     yield from _shown(question) if question.quasi_identifiers else ()
     yield from events.shown if events else ()
 
 
+def _steps_by_keys(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+    """The steps on classes; where they group by hash, each with the statement that groups by values
+    instead."""
+
+    @cache
+    def by_values() -> list[Statement]:
+        return [planned.statement for planned in _steps_on_classes(question, question)]
+
+    keyed = with_short_keys(question)
+    for planned in _steps_on_classes(question, keyed):
+        if keyed is question or planned.otherwise is not None or planned.name == _KEYS:
+            yield planned
+        else:
+            otherwise = partial(_of_name, planned.name, by_values)
+            yield replace(planned, suits=_keys_tell_apart, otherwise=otherwise)
+
+
+def _of_name(name: str, statements: Callable[[], Sequence[Statement]]) -> Statement:
+    return next(statement for statement in statements() if statement.name == name)
+
+
 def _steps_on_classes(question: ResolvedQuestion, keyed: ResolvedQuestion) -> Iterator[PlannedStep]:
+    """The steps on classes, which group by the keys of `keyed`."""
     reads_sensitive = question.sensitive and not question.wildcard
     sensitive = tuple(sensitive_steps(keyed)) if reads_sensitive else ()
     distances = tuple(distance_steps(question))
@@ -354,7 +349,7 @@ def _references(question: ResolvedQuestion) -> Iterator[ReferenceStep]:
                 statement=people,
                 when=partial(fails, classes.name) if of_presence else in_several_classes,
                 suits=_may_be_generalised,
-                otherwise=partial(_last_of, ungeneralised),
+                otherwise=partial(_of_name, people.name, ungeneralised),
             )
             for people in of_people
         ]
@@ -362,19 +357,11 @@ def _references(question: ResolvedQuestion) -> Iterator[ReferenceStep]:
             statement=classes,
             when=with_records,
             suits=_may_be_generalised,
-            otherwise=partial(_first_of, ungeneralised),
+            otherwise=partial(_of_name, classes.name, ungeneralised),
             reference=name,
             checks=labelled(requested),
             people=next(iter(steps), None),
         )
-
-
-def _first_of(statements: Callable[[], Sequence[Statement]]) -> Statement:
-    return statements()[0]
-
-
-def _last_of(statements: Callable[[], Sequence[Statement]]) -> Statement:
-    return statements()[-1]
 
 
 def _with_reference(
