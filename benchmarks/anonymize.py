@@ -38,8 +38,8 @@ from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
-from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.binding import column_levels
+from kanon_sql.plan.plan import Plan
 from kanon_sql.question.spec import AuditSpec, table_spec
 from kanon_sql.results.release import Anonymization, GeneralizationStep
 

@@ -41,15 +41,16 @@ if TYPE_CHECKING:
         PrivacyViolation,
         SpecError,
     )
+    from kanon_sql.models.cells.models import *
+    from kanon_sql.models.earlier.models import *
+    from kanon_sql.models.events.models import *
+    from kanon_sql.models.population.models import *
+    from kanon_sql.models.reference.models import *
+    from kanon_sql.models.sizes.models import *
+    from kanon_sql.models.values.models import *
     from kanon_sql.profiling.result import ProfileResult
     from kanon_sql.question.contract import read_spec
     from kanon_sql.question.hierarchy import GeneralizationHierarchy
-    from kanon_sql.question.models.cells import *
-    from kanon_sql.question.models.composition import *
-    from kanon_sql.question.models.diversity import *
-    from kanon_sql.question.models.events import *
-    from kanon_sql.question.models.risk import *
-    from kanon_sql.question.models.sizes import *
     from kanon_sql.question.policy import Policy
     from kanon_sql.question.published import PublishedSpec
     from kanon_sql.question.question_parts import AgainstSpec, EarlierReleaseSpec, ReferenceSpec
@@ -148,7 +149,7 @@ def __getattr__(name: str) -> Any:
 
 def _models() -> dict[str, Any]:
     """Every model by the name of its class."""
-    models = import_module("kanon_sql.question.models.catalogue").ALL_MODELS.values()
+    models = import_module("kanon_sql.models.catalogue").ALL_MODELS.values()
     return {model.__name__: model for model in models}
 
 

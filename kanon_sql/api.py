@@ -13,11 +13,12 @@ from kanon_sql.anonymizing.release.options import ReleaseArguments, ReleaseOptio
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.release.views import is_unnamed_frame, require_name, views_of_no_table
 from kanon_sql.anonymizing.tradeoff import TradeoffResult
-from kanon_sql.auditing import auditor, compiler, published_tables
+from kanon_sql.auditing import auditor, compiler
 from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.run_options import RunArguments, RunOptions
 from kanon_sql.errors import percentage
+from kanon_sql.models.cells.audit import audit_cells
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.profile_plan import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling.propose import Proposal, propose
@@ -199,7 +200,7 @@ def tables(
     rules, settings = only(CellRules, others), only(CellArguments, others)
     spec = published_from_arguments(data, by, checks, against, rules, cells=published, **settings)
     run = RunOptions(**only(RunArguments, others))
-    return with_python_words(published_tables.audit_cells(spec, run, show_values=show_values))
+    return with_python_words(audit_cells(spec, run, show_values=show_values))
 
 
 @keywords_of(TableSpec, ReleaseOptions, RunOptions)

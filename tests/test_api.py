@@ -28,8 +28,8 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql.anonymizing.release.options import ReleaseArguments, ReleaseOptions
 from kanon_sql.engines.run_options import RunArguments, RunOptions
+from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.question.arguments import CellArguments, TableArguments
-from kanon_sql.question.models.catalogue import ALL_MODELS
 
 PEOPLE = pd.DataFrame(
     {"zip": ["02138", "02138", "02139", "02141"], "age": [30, 30, 41, 52], "disease": list("abcc")}

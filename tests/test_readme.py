@@ -25,7 +25,7 @@ from warehouses import postgres
 import kanon_sql as kanon
 from kanon_sql.cli import demo
 from kanon_sql.cli.main import main
-from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.models.catalogue import MODELS
 from kanon_sql.report.explain import explained
 from kanon_sql.report.guides import DBT, WIDTH, guide, guide_names, markdown_of
 from kanon_sql.results.baseline import Baseline

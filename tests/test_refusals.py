@@ -18,7 +18,7 @@ from commands import run
 from places import TESTS
 
 import kanon_sql as kanon
-from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.question.policy import policies
 
 NAMES = {"kanon": kanon, "pa": pa, "pd": pd, "Decimal": Decimal, "inf": math.inf}

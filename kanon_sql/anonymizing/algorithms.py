@@ -38,7 +38,7 @@ from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
 from kanon_sql.anonymizing.violating_classes import required_crowds
 from kanon_sql.errors import InputError, option
-from kanon_sql.question.models.sizes import KAnonymity
+from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.results.release import (
     GeneralizationStep,
     MinimalNode,

@@ -39,11 +39,11 @@ from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import keeps_sets, refuse_time_limit, time_limit, unless_changed
 from kanon_sql.errors import Faults, InputError, SpecError, option
 from kanon_sql.files import remove_leftovers
-from kanon_sql.plan.audit_plan import Plan
+from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.plan.binding import column_levels
 from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.steps import ShownStep
-from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.question.spec import AuditSpec, TableSpec, in_words_of_spec
 from kanon_sql.results.release import SEARCHES, Anonymization, Before, Compared, Metrics, Recoded
 from kanon_sql.results.table import Rows, TableResult, today

@@ -32,9 +32,9 @@ from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import refuse_time_limit, unless_changed
 from kanon_sql.errors import SpecError, described_value
+from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.question.arguments import suggests_parameters
-from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.question.spec import AuditSpec, in_words_of_spec
 from kanon_sql.report.display import Chart, Displayed
 from kanon_sql.results.release import Curve, Point, Search, Tradeoff

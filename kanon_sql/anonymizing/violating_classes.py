@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kanon_sql.models.base import ReferenceModel
+from kanon_sql.models.earlier.models import ComposedKAnonymity
+from kanon_sql.models.reference.models import DeltaPresence
+from kanon_sql.models.sizes.models import KAnonymity
+from kanon_sql.models.values.models import TCloseness
+from kanon_sql.models.values.plan import of_distance, other_sensitive
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
     class_arguments,
@@ -25,12 +31,7 @@ from kanon_sql.plan.question import (
     Pair,
     ResolvedQuestion,
 )
-from kanon_sql.plan.sensitive_plan import of_distance, other_sensitive
 from kanon_sql.plan.steps import other_records
-from kanon_sql.question.models.base import ReferenceModel
-from kanon_sql.question.models.composition import ComposedKAnonymity
-from kanon_sql.question.models.diversity import TCloseness
-from kanon_sql.question.models.sizes import DeltaPresence, KAnonymity
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kanon_sql.auditing.estimates import risk
-from kanon_sql.auditing.families.earlier import refuse_strangers
-from kanon_sql.auditing.families.events import events_of, people_with_events, records_with_events
-from kanon_sql.auditing.families.registry import families_asked, family_of
-from kanon_sql.auditing.families.values import row_on
+from kanon_sql.auditing.families import families_of, family_of, fields_of
 from kanon_sql.auditing.opening import (
     PlannedTable,
     expected,
@@ -24,9 +20,8 @@ from kanon_sql.auditing.opening import (
 )
 from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
-from kanon_sql.auditing.running import refuse_changed
+from kanon_sql.auditing.running import refuse_changed, refuse_unanswerable
 from kanon_sql.auditing.running import run as run_steps
-from kanon_sql.auditing.summary import histogram, summary
 from kanon_sql.auditing.table_jobs import audited_by_jobs
 from kanon_sql.auditing.warnings import certain_values, warnings
 from kanon_sql.engines.base import Engine
@@ -34,18 +29,16 @@ from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session, run_within
 from kanon_sql.errors import Faults, InputError, SpecError, plural
 from kanon_sql.plan.answers import Answers
-from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.binding import column_levels
+from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.preconditions import without_label
 from kanon_sql.plan.question import AtLevel, BoundCheck, ResolvedQuestion
-from kanon_sql.plan.sensitive_plan import SpellingsStep
 from kanon_sql.plan.steps import ShownStep, records
 from kanon_sql.question.spec import AuditSpec, in_words_of_spec
 from kanon_sql.results.table import (
     CheckResult,
     Rows,
     Status,
-    Summary,
     TableResult,
     status_of,
     today,
@@ -53,7 +46,6 @@ from kanon_sql.results.table import (
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.sql.redaction import without_texts
-from kanon_sql.sql.tables import family
 
 if TYPE_CHECKING:
     from kanon_sql.report.dry_run import ExpectedTable
@@ -107,7 +99,7 @@ def validate(spec: AuditSpec, *, engine: Any = None, show_values: bool = False) 
             with faults.collected():
                 sentences.append(_validation_summary(spec, index, engine, show_values))
         for index in range(len(spec.published)):
-            from kanon_sql.auditing.published_tables import validation_summary
+            from kanon_sql.models.cells.audit import validation_summary
 
             with faults.collected():
                 sentences.append(validation_summary(spec, index, engine, show_values=show_values))
@@ -181,28 +173,21 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
     """Run a plan and compute the verdicts from its rows. Raises `InputError` or `EngineError`."""
     answers = Answers(shows_values=show_values)
     run_steps(plan.steps, session, answers)
-    refuse_strangers(plan, answers)
+    refuse_unanswerable(plan, answers)
     refuse_changed(plan, answers)
-    has_records = bool(answers.sizes or records_with_events(answers))
+    measured = fields_of(plan, answers)
+    has_records = bool(measured["summary"].records)
     judged, policies = with_policies(
         plan.question.spec,
         [_judged(check, plan, answers, has_records) for check in plan.question.checks],
     )
     checks = Rows(judged)
-    has_classes = bool(plan.question.quasi_identifiers)
-    figures = (
-        summary(answers)
-        if has_classes
-        else Summary(
-            records=records_with_events(answers), people=people_with_events(answers) or None
-        )
-    )
     said = (
-        *certain_values(checks, figures),
+        *certain_values(checks, measured["summary"]),
         *warnings(plan, answers),
         *(
             sentence
-            for family in (families_asked(plan) if has_records else ())
+            for family in (families_of(plan.question) if has_records else ())
             for sentence in family.warnings(plan, answers, checks)
         ),
     )
@@ -211,22 +196,11 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
         status_of(checks) if has_records else "no_data",
         session,
         warnings=tuple(dict.fromkeys(said)),
-        events=events_of(plan.question, answers),
-        summary=figures,
         checks=checks,
         policies=policies,
         shown=_shown(plan, answers) if show_values else None,
-        **(_of_classes(plan, answers) if has_classes else {}),
+        **measured,
     )
-
-
-def _of_classes(plan: Plan, answers: Answers) -> dict[str, Any]:
-    """The fields of a result that a table with quasi-identifiers alone has."""
-    return {
-        "numbers": tuple(_numbers(plan, answers)),
-        "histogram": Rows(histogram(answers)),
-        "risk": risk(plan, answers),
-    }
 
 
 def _judged(check: BoundCheck, plan: Plan, answers: Answers, has_records: bool) -> CheckResult:
@@ -243,15 +217,6 @@ def _shown(plan: Plan, answers: Answers) -> dict[str, list[dict[str, Any]]]:
         for step in plan.of(ShownStep)
         if step.name in answers.by_step
     }
-
-
-def _numbers(plan: Plan, answers: Answers) -> Iterator[str]:
-    """The sensitive attributes that are numbers or dates, by type or by all their texts."""
-    for column in plan.question.sensitive:
-        values = row_on(SpellingsStep, column.name, plan, answers)
-        is_read = values and 0 < values["kanon_known_values"] == values["kanon_numbers"]
-        if is_read or family(column.type) in ("number", "time"):
-            yield column.name
 
 
 def _reasons(question: ResolvedQuestion) -> dict[str, str]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kanon_sql.models.base import ReferenceModel
+from kanon_sql.models.earlier.models import ComposedModel
+from kanon_sql.models.events.models import EventModel
+from kanon_sql.models.values.plan import order_of_values, other_sensitive
 from kanon_sql.plan.check_sql import reference_of
 from kanon_sql.plan.join_columns import column_pair, entity_pair, sides
 from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable, ResolvedQuestion
-from kanon_sql.plan.sensitive_plan import order_of_values, other_sensitive
 from kanon_sql.plan.steps import other_records, records, step, with_entity, with_files_as_ctes
-from kanon_sql.question.models.base import ReferenceModel
-from kanon_sql.question.models.composition import ComposedModel
-from kanon_sql.question.models.events import EventModel
 from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.statement import Statement
 

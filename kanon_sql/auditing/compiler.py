@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.auditing.facts import facts_unread
-from kanon_sql.auditing.open_cells import OpenCells, open_cells, resolved_cells, to_open
 from kanon_sql.auditing.opening import about, name_of, opened, planned
-from kanon_sql.auditing.published_tables import cell_statements
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.names import offline_table, refuse_hidden_table, table_of_names
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import is_cut
 from kanon_sql.errors import InputError, SpecError, did_you_mean, located, option
 from kanon_sql.files import file_kind
-from kanon_sql.plan.audit_plan import Plan, plan_audit
+from kanon_sql.models.cells.audit import cell_statements
+from kanon_sql.models.cells.open_cells import OpenCells, open_cells, resolved_cells, to_open
+from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.binding import bind
 from kanon_sql.plan.named_columns import names_without_table, other_names_without_table
+from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import BoundColumn, OtherTableKey, ResolvedQuestion
 from kanon_sql.plan.resolve import resolve
 from kanon_sql.question.arguments import suggests_parameters

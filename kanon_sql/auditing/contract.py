@@ -21,6 +21,8 @@ from kanon_sql.engines.names import url_of
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.errors import SpecError, option
 from kanon_sql.files import file_kind, stem
+from kanon_sql.models.base import Model
+from kanon_sql.models.earlier.models import ComposedModel
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.question.contract import (
     ENGINE,
@@ -29,8 +31,6 @@ from kanon_sql.question.contract import (
     refuse_placeholders,
     with_rules,
 )
-from kanon_sql.question.models.base import Model
-from kanon_sql.question.models.composition import ComposedModel
 from kanon_sql.question.roles import columns_by_role
 from kanon_sql.question.spec import AuditSpec, TableSpec
 from kanon_sql.question.yaml_document import as_yaml

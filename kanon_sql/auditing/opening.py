@@ -16,10 +16,11 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Answer, Session, run_within, time_limit, within
 from kanon_sql.errors import EngineError, InputError, SpecError, located, no_first_records, option
-from kanon_sql.plan.audit_plan import Plan, plan_audit
+from kanon_sql.models.cells.plan import CellTable
+from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.binding import bind
-from kanon_sql.plan.cells import CellTable
 from kanon_sql.plan.named_columns import NamedColumn
+from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import resolve
 from kanon_sql.question.other_tables import OtherTableKind

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from kanon_sql.question.models.base import Model
+from kanon_sql.models.base import Model
 from kanon_sql.question.policy import NotAsked, Policy
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.spec import TableSpec

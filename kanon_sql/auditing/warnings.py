@@ -6,11 +6,8 @@ from collections.abc import Container, Iterable, Iterator
 
 from kanon_sql.errors import plural
 from kanon_sql.plan.answers import Answers, everyone
-from kanon_sql.plan.audit_plan import (
-    InsensitiveStep,
-    Plan,
-    UnassignedStep,
-)
+from kanon_sql.plan.audit_plan import InsensitiveStep, UnassignedStep
+from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.question.hierarchy import DATES, Years
 from kanon_sql.question.hierarchy_table import summary as summary_of_faults

@@ -113,7 +113,7 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     Exit codes: 0 every check holds, or nothing was required; 1 a check is violated; 2 invalid
     options, spec or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
-    from kanon_sql.auditing.published_tables import audit_cells, dry_run_of_cells
+    from kanon_sql.models.cells.audit import audit_cells, dry_run_of_cells
 
     is_external = values["audience"] == "external"
     if is_external and values["show_values"]:
@@ -386,7 +386,7 @@ def _audited(
     """The results of a spec's tables of records, and of its published tables."""
     with watching(context) as watch:
         from kanon_sql.auditing.auditor import audit as run
-        from kanon_sql.auditing.published_tables import audit_cells
+        from kanon_sql.models.cells.audit import audit_cells
 
         run_options = run_of(values, watch, files_of(output))
         results = [run(spec, run_options)] if spec.tables else []

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from kanon_sql.question.models.base import Model
-from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.models.base import Model
+from kanon_sql.models.catalogue import MODELS
 from kanon_sql.results.release import Point
 from kanon_sql.results.table import CheckResult, HistogramBin, TableResult, plain_json
 

@@ -27,7 +27,7 @@ from kanon_sql.cli.streams import printing, tell
 from kanon_sql.errors import SpecError, did_you_mean, percentage, printable
 
 if TYPE_CHECKING:
-    from kanon_sql.question.models.base import Model
+    from kanon_sql.models.base import Model
 
 
 _COMMON = ("Input", "Output", "Limits", "Messages")
@@ -274,7 +274,7 @@ def check_named(text: str) -> Model:
 
     Raises `SpecError` for an unknown model, an unknown or repeated key, or an invalid value.
     """
-    from kanon_sql.question.models.catalogue import model_named
+    from kanon_sql.models.catalogue import model_named
     from kanon_sql.question.yaml_document import scalar_or_list
 
     name, colon, rest = text.partition(":")

@@ -34,9 +34,9 @@ from kanon_sql.question.other_tables import (
 )
 
 if TYPE_CHECKING:
+    from kanon_sql.models.base import Model
     from kanon_sql.profiling.profile_plan import Identifying
     from kanon_sql.question.hierarchy import GeneralizationHierarchy
-    from kanon_sql.question.models.base import Model
     from kanon_sql.question.published import PublishedSpec
     from kanon_sql.question.spec import AuditSpec, SelectedTables, TablesKey, TableSpec
 
@@ -532,7 +532,7 @@ def _checks(
     values: Mapping[str, Any], sensitive: Sequence[str], references: list[str]
 ) -> list[Model]:
     """The requested checks, short forms first."""
-    from kanon_sql.question.models.catalogue import short_checks
+    from kanon_sql.models.catalogue import short_checks
 
     for flag in ("l", "t"):
         if values[flag] is not None and not sensitive:
@@ -640,7 +640,7 @@ def _cell_margins(texts: Sequence[str]) -> Any:
 
 def _cell_rules(values: Mapping[str, Any], against: Sequence[str]) -> list[Model]:
     """The requested rules, short forms first."""
-    from kanon_sql.question.models.catalogue import short_rules
+    from kanon_sql.models.catalogue import short_rules
     from kanon_sql.question.yaml_document import scalar_or_list
 
     pairs = []

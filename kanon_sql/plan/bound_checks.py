@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
-from kanon_sql.plan.join_columns import can_be_equal
-from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable
-from kanon_sql.question.hierarchy_table import read_tree
-from kanon_sql.question.models.base import Model, ReferenceModel, SensitiveModel
-from kanon_sql.question.models.catalogue import MODELS
-from kanon_sql.question.models.composition import (
+from kanon_sql.models.base import Model, ReferenceModel, SensitiveModel
+from kanon_sql.models.catalogue import MODELS
+from kanon_sql.models.earlier.models import (
     ComposedKAnonymity,
     ComposedLDiversity,
     ComposedModel,
 )
-from kanon_sql.question.models.diversity import Homogeneity, TCloseness
-from kanon_sql.question.models.events import EventModel, KmAnonymity, KnownEvents
-from kanon_sql.question.models.sizes import KAnonymity, KMap
+from kanon_sql.models.events.models import EventModel, KmAnonymity, KnownEvents
+from kanon_sql.models.reference.models import KMap
+from kanon_sql.models.sizes.models import KAnonymity
+from kanon_sql.models.values.models import Homogeneity, TCloseness
+from kanon_sql.plan.join_columns import can_be_equal
+from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable
+from kanon_sql.question.hierarchy_table import read_tree
 from kanon_sql.question.other_tables import EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.question.spec import TableSpec
 from kanon_sql.sql.tables import Table, family, find

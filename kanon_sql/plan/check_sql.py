@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kanon_sql.models.base import ReferenceModel, SensitiveModel
+from kanon_sql.models.reference.models import DeltaPresence, JournalistRisk
 from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable, ResolvedQuestion
-from kanon_sql.question.models.base import ReferenceModel, SensitiveModel
-from kanon_sql.question.models.risk import JournalistRisk
-from kanon_sql.question.models.sizes import DeltaPresence
 from kanon_sql.sql.macros import declared, macro_names, render, render_known
 
 

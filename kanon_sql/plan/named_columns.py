@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
+from kanon_sql.models.base import Model, SensitiveModel
+from kanon_sql.models.earlier.models import ComposedLDiversity
 from kanon_sql.plan.question import Location, OtherTableKey, same_name
 from kanon_sql.question.hierarchy_table import read_hierarchy
-from kanon_sql.question.models.base import Model, SensitiveModel
-from kanon_sql.question.models.composition import ComposedLDiversity
 from kanon_sql.question.other_tables import EARLIER, OtherTableKind
 from kanon_sql.question.question_parts import EarlierReleaseSpec, OtherTableSpec, ReferenceSpec
 from kanon_sql.question.roles import columns_by_role

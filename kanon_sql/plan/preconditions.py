@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kanon_sql.errors import option, plural, truncated
+from kanon_sql.models.base import Model
 from kanon_sql.plan.answers import Sizes, total
 from kanon_sql.plan.check_sql import labelled
 from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import AtLevel, BoundColumn, OtherTable, Pair, ResolvedQuestion
 from kanon_sql.plan.steps import Precondition, other_records, records, step
-from kanon_sql.question.models.base import Model
 from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.sql.conditions import Condition
 from kanon_sql.sql.macros import render

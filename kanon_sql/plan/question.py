@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
+from kanon_sql.models.base import Model
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.question.hierarchy import GeneralizationHierarchy
 from kanon_sql.question.hierarchy_table import HierarchyTable, Paths
-from kanon_sql.question.models.base import Model
 from kanon_sql.question.other_tables import EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.question.question_parts import OtherTableSpec
 from kanon_sql.question.roles import columns_by_role

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kanon_sql.plan.answers import Answers
-from kanon_sql.plan.question import BoundColumn, OtherTable, ResolvedQuestion, as_read
+from kanon_sql.plan.answers import Answers, any_fails
+from kanon_sql.plan.question import (
+    AtLevel,
+    BoundColumn,
+    OtherTable,
+    ResolvedQuestion,
+    as_read,
+)
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.statement import Cited, Statement
@@ -34,6 +40,15 @@ class PlannedStep:
     def name(self) -> str:
         return self.statement.name
 
+    def fault(self, question: ResolvedQuestion, answers: Answers) -> str | None:
+        """The error message if the rows of all steps don't let its checks be answered."""
+        return None
+
+    def agrees(self, question: ResolvedQuestion, answers: Answers) -> bool:
+        """Whether its rows count the classes and the people that the first steps count: each is a
+        statement of its own, which may see another table."""
+        return True
+
     def chosen(self, answers: Answers) -> Statement:
         """The statement that is right for these data."""
         if self.otherwise is None or self.suits(answers):
@@ -52,6 +67,16 @@ class ShownStep(PlannedStep):
 def in_several_classes(answers: Answers) -> bool:
     """The condition that people have records in several classes."""
     return answers.in_several
+
+
+def counts_everyone(step: PlannedStep, answers: Answers) -> bool:
+    """Whether the figures of a step in people are about as many people as there are."""
+    row = answers.people_of(step.name)
+    return (
+        row is None
+        or "kanon_people" not in row
+        or int(row["kanon_people"]) == answers.number_of_people
+    )
 
 
 def with_records(answers: Answers) -> bool:
@@ -164,3 +189,23 @@ def name_list(columns: Sequence[BoundColumn]) -> str:
     """Column names as a list in words."""
     *others, last = [column.name for column in columns]
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def name_at_levels(name: str, levels: Iterable[AtLevel]) -> str:
+    """The table's name, followed by its generalisation levels if there are any."""
+    labels = [f"{column.raw.name} at {column.levels.label(column.level)}" for column in levels]
+    return f"{name} ({', '.join(labels)})" if labels else name
+
+
+def audited(question: ResolvedQuestion) -> str:
+    """The audited table's name with its generalisation levels."""
+    return name_at_levels(question.table.name, question.levels)
+
+
+def fails(classes: str, answers: Answers) -> bool:
+    """The condition that some of these classes fail a check."""
+    return any_fails(answers.rows(classes))
+
+
+def statement_named(name: str, statements: Callable[[], Sequence[Statement]]) -> Statement:
+    return next(statement for statement in statements() if statement.name == name)

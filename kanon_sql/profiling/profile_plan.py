@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kanon_sql.errors import SpecError, described_value, option
-from kanon_sql.plan.audit_plan import smallest_classes
+from kanon_sql.models.sizes.models import KAnonymity
+from kanon_sql.models.sizes.plan import smallest_classes
+from kanon_sql.models.values.models import Homogeneity
 from kanon_sql.plan.bound_columns import column_named, refuse_uncomparable
 from kanon_sql.plan.named_columns import sensitive_of
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.resolve import resolve
 from kanon_sql.plan.steps import counted, name_list, records, step, with_entity
 from kanon_sql.question.hierarchy import GeneralizationHierarchy
-from kanon_sql.question.models.diversity import Homogeneity
-from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.question.spec import TableSpec
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import positive_int

@@ -15,13 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.auditing.families.events import (
-    attack,
-    draw_warnings,
-    events_of,
-    people_with_events,
-    records_with_events,
-)
 from kanon_sql.auditing.fetched_sets import FetchInto, fetch_hub
 from kanon_sql.auditing.opening import OpenTable, naming, open_table, opening
 from kanon_sql.auditing.running import run
@@ -31,8 +24,16 @@ from kanon_sql.engines.base import Engine, FolderWriter
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session, run_within
 from kanon_sql.errors import EngineError, InputError, SpecError, option
+from kanon_sql.models.events.models import KnownEvents
+from kanon_sql.models.events.plan import EventPlan, plan_events
+from kanon_sql.models.events.verdicts import (
+    attack,
+    draw_warnings,
+    events_of,
+    people_with_events,
+    records_with_events,
+)
 from kanon_sql.plan.answers import Answers, Counted, everyone, people_in
-from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.named_columns import NamedColumn
 from kanon_sql.plan.preconditions import without_entity
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
@@ -61,7 +62,6 @@ from kanon_sql.profiling.profile_plan import (
 )
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.profiling.subsets import Combinations
-from kanon_sql.question.models.events import KnownEvents
 from kanon_sql.question.spec import AuditSpec, in_words_of_spec
 from kanon_sql.results.profile import (
     Elimination,

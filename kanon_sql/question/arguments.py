@@ -19,6 +19,8 @@ from kanon_sql.errors import (
     did_you_mean,
     kind_of,
 )
+from kanon_sql.models.base import Model
+from kanon_sql.models.catalogue import short_checks, short_rules
 from kanon_sql.question.hierarchy import (
     BUILDERS,
     DATES,
@@ -27,8 +29,6 @@ from kanon_sql.question.hierarchy import (
     GeneralizationHierarchy,
     parse_builder,
 )
-from kanon_sql.question.models.base import Model
-from kanon_sql.question.models.catalogue import short_checks, short_rules
 from kanon_sql.question.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.question.question_parts import SPECS
 from kanon_sql.question.spec import (

@@ -15,6 +15,8 @@ from typing import Any
 from urllib.parse import quote
 
 from kanon_sql.errors import Faults, SpecError, did_you_mean, option, with_keys
+from kanon_sql.models.base import Model
+from kanon_sql.models.catalogue import model_named
 from kanon_sql.question.arguments import suggests_parameters
 from kanon_sql.question.dbt.manifest import (
     declared_checks,
@@ -24,8 +26,6 @@ from kanon_sql.question.dbt.manifest import (
     with_defaults,
 )
 from kanon_sql.question.dbt.node import MARKS, Node, is_spelled_as, refuse_unknown
-from kanon_sql.question.models.base import Model
-from kanon_sql.question.models.catalogue import model_named
 from kanon_sql.question.other_tables import EARLIER, REFERENCE
 from kanon_sql.question.spec import (
     AuditSpec,

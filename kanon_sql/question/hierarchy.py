@@ -21,8 +21,8 @@ from pydantic import (
 
 from kanon_sql.errors import SpecError, described_value, did_you_mean
 from kanon_sql.files import file_kind, is_typed_file
+from kanon_sql.models.described import Described
 from kanon_sql.question.hierarchy_table import read_hierarchy
-from kanon_sql.question.models.described import Described
 
 BUILDERS = {
     "width": "width:5,10,20",

@@ -25,11 +25,11 @@ from pydantic import (
 )
 
 from kanon_sql.errors import SpecError, described_value, did_you_mean, plural
-from kanon_sql.question.models.base import Model
-from kanon_sql.question.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS, model_named
-from kanon_sql.question.models.cells import Differences, MinContributors
-from kanon_sql.question.models.described import Fault, described_fault
-from kanon_sql.question.models.sizes import KAnonymity
+from kanon_sql.models.base import Model
+from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS, model_named
+from kanon_sql.models.cells.models import Differences, MinContributors
+from kanon_sql.models.described import Fault, described_fault
+from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.question.question_parts import (
     AnyCheck,
     CheckSchema,

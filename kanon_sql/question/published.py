@@ -23,10 +23,10 @@ from pydantic import (
 )
 
 from kanon_sql.errors import SpecError, did_you_mean, option
+from kanon_sql.models.base import FirstRecords, Model
+from kanon_sql.models.catalogue import CELL_MODELS
+from kanon_sql.models.cells.models import CellModel, Differences, GroupDisclosure
 from kanon_sql.question.hierarchy import GeneralizationHierarchy, parse_builder
-from kanon_sql.question.models.base import FirstRecords, Model
-from kanon_sql.question.models.catalogue import CELL_MODELS
-from kanon_sql.question.models.cells import CellModel, Differences, GroupDisclosure
 from kanon_sql.question.policy import Confidential, NotAsked, Policies, Policy
 from kanon_sql.question.question_parts import (
     AgainstSpec,

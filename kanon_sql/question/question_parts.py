@@ -21,9 +21,9 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from kanon_sql.errors import described_value
-from kanon_sql.question.models.base import Model
-from kanon_sql.question.models.catalogue import MODELS, model_named
-from kanon_sql.question.models.described import Described
+from kanon_sql.models.base import Model
+from kanon_sql.models.catalogue import MODELS, model_named
+from kanon_sql.models.described import Described
 from kanon_sql.question.other_tables import AGAINST, EARLIER, REFERENCE
 
 

@@ -36,10 +36,10 @@ from kanon_sql.errors import (
     with_keys,
 )
 from kanon_sql.files import Decimal, file_kind, file_of_url
+from kanon_sql.models.base import Bounds, FirstRecords, Model
+from kanon_sql.models.described import Fault, described_fault
+from kanon_sql.models.values.models import TCloseness
 from kanon_sql.question.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
-from kanon_sql.question.models.base import Bounds, FirstRecords, Model
-from kanon_sql.question.models.described import Fault, described_fault
-from kanon_sql.question.models.diversity import TCloseness
 from kanon_sql.question.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.question.policy import Policies
 from kanon_sql.question.published import PublishedSpec

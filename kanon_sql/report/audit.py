@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kanon_sql.models.cells import words as cells
+from kanon_sql.models.events import words as events
 from kanon_sql.report import policies
 from kanon_sql.report.document import (
     Bars,
@@ -17,7 +19,7 @@ from kanon_sql.report.document import (
     Values,
     Verdicts,
 )
-from kanon_sql.report.words import cells, events, numbers, tables
+from kanon_sql.report.words import numbers, tables
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import AuditFindings, TableResult
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kanon_sql.report.words.numbers import number
 
 if TYPE_CHECKING:
-    from kanon_sql.report.words.events import CurvePoint
+    from kanon_sql.models.events.words import CurvePoint
     from kanon_sql.report.words.tables import Bin
     from kanon_sql.results.release import Tradeoff
 

@@ -18,22 +18,28 @@ from importlib.resources import files
 from typing import Any
 
 from kanon_sql.errors import SpecError, did_you_mean
-from kanon_sql.plan.audit_plan import plan_audit
-from kanon_sql.plan.binding import bind
-from kanon_sql.plan.cells import CellStatements, Exactness, cell_question, node_names, table_of
-from kanon_sql.plan.published_cells import statements_on
-from kanon_sql.plan.resolve import resolve
-from kanon_sql.question.hierarchy import GeneralizationHierarchy
-from kanon_sql.question.models.base import Answer, Model
-from kanon_sql.question.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
-from kanon_sql.question.models.described import descriptions
-from kanon_sql.question.models.examples import (
+from kanon_sql.models.base import Answer, Model
+from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
+from kanon_sql.models.cells.plan import (
+    CellStatements,
+    Exactness,
+    cell_question,
+    node_names,
+    table_of,
+)
+from kanon_sql.models.cells.published_plan import statements_on
+from kanon_sql.models.described import descriptions
+from kanon_sql.models.examples import (
     PERSON,
     QUASI_IDENTIFIERS,
     CellExample,
     Example,
     records,
 )
+from kanon_sql.plan.audit_plan import plan_audit
+from kanon_sql.plan.binding import bind
+from kanon_sql.plan.resolve import resolve
+from kanon_sql.question.hierarchy import GeneralizationHierarchy
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.question_parts import EarlierReleaseSpec, ReferenceSpec
 from kanon_sql.question.spec import TableSpec

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kanon_sql.errors import Message
-from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.question.policy import Policy, policies
 from kanon_sql.report.document import Block, Facts, Heading, Points, Prose
 from kanon_sql.report.guides import folded

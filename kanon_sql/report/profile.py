@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from kanon_sql.models.events import words as events
 from kanon_sql.report.audit import curve_grid
 from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose, named_row
-from kanon_sql.report.words import events, tables
+from kanon_sql.report.words import tables
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     NONE,

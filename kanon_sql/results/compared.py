@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from kanon_sql.question.models.base import Model, Worst
-from kanon_sql.question.models.catalogue import ALL_MODELS, CELL_MODELS
+from kanon_sql.models.base import Model, Worst
+from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import CheckResult, TableResult
 from kanon_sql.sql.quoting import SLACK_OF_DISTANCES

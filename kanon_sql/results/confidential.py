@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import AuditFindings, CheckResult, PolicyOutcome, Rows, TableResult
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from kanon_sql.question.models.base import Worst
+from kanon_sql.models.base import Worst
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.compared import (
     Change,

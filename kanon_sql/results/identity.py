@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.seal import canonical
 from kanon_sql.results.table import CheckResult, TableResult, plain_json

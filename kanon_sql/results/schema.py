@@ -12,8 +12,8 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from kanon_sql.question.models.catalogue import MODELS
-from kanon_sql.question.models.described import descriptions, texts_below
+from kanon_sql.models.catalogue import MODELS
+from kanon_sql.models.described import descriptions, texts_below
 from kanon_sql.results.cells import (
     KEYS_OF_CELLS,
     NOT_OF_CELLS,

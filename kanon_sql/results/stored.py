@@ -19,9 +19,9 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, SchemaValidator, core_schema
 
 from kanon_sql.errors import InputError, SpecError, kind_of
-from kanon_sql.question.models.base import Model
-from kanon_sql.question.models.catalogue import model_named
-from kanon_sql.question.models.cells import CellModel
+from kanon_sql.models.base import Model
+from kanon_sql.models.catalogue import model_named
+from kanon_sql.models.cells.models import CellModel
 from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, CellSummary
 from kanon_sql.results.confidential import CONFIDENTIAL, FEWER, LESS, MORE
 from kanon_sql.results.profile import TableProfile

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, get_args
 
 from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation, plural
-from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.models.catalogue import MODELS
 from kanon_sql.results.seal import sealed
 from kanon_sql.results.version import FORMAT
 

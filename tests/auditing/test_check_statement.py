@@ -24,8 +24,8 @@ from kanon_sql.auditing.opening import planned
 from kanon_sql.engines import connect
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import EngineError
-from kanon_sql.question.models.catalogue import MODELS
-from kanon_sql.question.models.events import EventModel
+from kanon_sql.models.catalogue import MODELS
+from kanon_sql.models.events.models import EventModel
 from kanon_sql.question.spec import AuditSpec
 
 

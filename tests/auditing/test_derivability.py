@@ -18,12 +18,12 @@ from generated import few, fewer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kanon_sql.auditing.derivability import Derivation, derive
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError, InputError
-from kanon_sql.plan.published_cells import CellRelation
-from kanon_sql.question.models.cells import Derivable
+from kanon_sql.models.cells.derivability import Derivation, derive
+from kanon_sql.models.cells.models import Derivable
+from kanon_sql.models.cells.published_plan import CellRelation
 
 TOTAL = "All"
 Key = tuple[str | None, ...]
@@ -449,7 +449,7 @@ def test_marks_that_no_table_of_whole_numbers_fits_are_refused() -> None:
 def test_at_a_limit_of_the_search_a_cell_stays_undecided(
     limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"kanon_sql.auditing.whole_tables.{limit}", 0)
+    monkeypatch.setattr(f"kanon_sql.models.cells.whole_tables.{limit}", 0)
 
     found = derived(cube(LARGE_GAP))
 
@@ -534,7 +534,7 @@ def test_without_scipy_cells_stay_undecided(
 
 
 def test_a_part_of_too_many_unknowns_stays_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kanon_sql.auditing.derivability.MOST_UNKNOWNS", 8)
+    monkeypatch.setattr("kanon_sql.models.cells.derivability.MOST_UNKNOWNS", 8)
 
     found = derived(TWO_IN_EACH_LINE)
 
@@ -555,7 +555,7 @@ def test_parts_are_decided_alike_together_and_alone(
     table = Published(cells, whole=low is not None, low=low)
 
     together = intervals(table)
-    monkeypatch.setattr("kanon_sql.auditing.derivability.MOST_TERMS", 1)
+    monkeypatch.setattr("kanon_sql.models.cells.derivability.MOST_TERMS", 1)
     alone = intervals(table)
 
     assert together == alone

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from oracle import Question
 
 import kanon_sql as kanon
-from kanon_sql.auditing.families.events import upper_tail
 from kanon_sql.cli.main import main
+from kanon_sql.models.events.verdicts import upper_tail
 from kanon_sql.results.baseline import Baseline
 from kanon_sql.results.compared import counted_as
 from kanon_sql.sql.macros import render

@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kanon_sql as kanon
-from kanon_sql.auditing.published_tables import audit_cells
 from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.models.cells.audit import audit_cells
 from kanon_sql.question.policy import policy_named, policy_names
 from kanon_sql.question.spec import AuditSpec, published_spec
 from kanon_sql.results.cells import CellsResult
@@ -387,7 +387,7 @@ def test_totals_that_do_not_add_up_are_warned_of_by_every_check(tmp_path: Path) 
 def test_a_table_too_large_to_search_ends_only_what_is_required(
     starred: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kanon_sql.auditing.suppressed_cells.MOST_CELLS", 2)
+    monkeypatch.setattr("kanon_sql.models.cells.suppressed_cells.MOST_CELLS", 2)
 
     measured = run("tables", starred, *ASKED, "--suppressed", "*")
     required = run("tables", starred, *ASKED, "--suppressed", "*", "--derivable")

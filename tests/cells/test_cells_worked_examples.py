@@ -11,7 +11,7 @@ import pytest
 from commands import run
 
 import kanon_sql as kanon
-from kanon_sql.question.models.catalogue import CELL_MODELS
+from kanon_sql.models.catalogue import CELL_MODELS
 
 EXAMPLES = json.loads((Path(__file__).parent / "worked_examples.json").read_text("utf-8"))
 BY_ID = {each["id"]: each for each in EXAMPLES}

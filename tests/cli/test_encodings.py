@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from kanon_sql.cli.main import COMMANDS, main
-from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.report.explain import explained
 from kanon_sql.report.guides import guide_names
 from kanon_sql.results.release import METRICS

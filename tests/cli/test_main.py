@@ -20,8 +20,9 @@ from kanon_sql.cli.main import main
 from kanon_sql.cli.option_kinds import check_named, column_names
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.errors import EngineError, SpecError
-from kanon_sql.question.models.diversity import Homogeneity
-from kanon_sql.question.models.sizes import KAnonymity, KMap
+from kanon_sql.models.reference.models import KMap
+from kanon_sql.models.sizes.models import KAnonymity
+from kanon_sql.models.values.models import Homogeneity
 from kanon_sql.question.spec import AuditSpec, json_schema
 from kanon_sql.results.schema import schema_id
 from kanon_sql.results.table import TableResult

@@ -26,8 +26,8 @@ from kanon_sql.cli.main import COMMANDS, main
 from kanon_sql.cli.option_kinds import Grouped
 from kanon_sql.cli.options import OF_CELLS, OF_RELEASE, OF_RUN, OF_SETS, OF_TABLE
 from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.models.described import texts_below
 from kanon_sql.profiling.profile_plan import Identifying
-from kanon_sql.question.models.described import texts_below
 from kanon_sql.results.release import SEARCHES
 
 

@@ -22,7 +22,7 @@ import kanon_sql as kanon
 from kanon_sql.auditing.check_statement import check_statement
 from kanon_sql.auditing.opening import planned
 from kanon_sql.engines import connect
-from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.models.catalogue import MODELS
 from kanon_sql.question.spec import AuditSpec
 
 

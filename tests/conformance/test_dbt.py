@@ -34,10 +34,10 @@ from sqlglot import exp
 from kanon_sql.auditing.auditor import audit
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.errors import percentage
+from kanon_sql.models.catalogue import MODELS
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.question.dbt.manifest import read_manifest
 from kanon_sql.question.hierarchy import parse_builder
-from kanon_sql.question.models.catalogue import MODELS
 from kanon_sql.sql import macros
 from kanon_sql.sql import macros as templates
 

@@ -25,7 +25,7 @@ from places import TESTS
 from sqlglot import exp
 
 import kanon_sql as kanon
-from kanon_sql.question.models.catalogue import CELL_MODELS
+from kanon_sql.models.catalogue import CELL_MODELS
 from kanon_sql.sql import macros as templates
 
 pytest.importorskip("dbt.cli.main", reason="dbt-core is not installed")

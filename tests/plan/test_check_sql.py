@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kanon_sql.question.models.base import SensitiveModel
-from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.models.base import SensitiveModel
+from kanon_sql.models.catalogue import MODELS
 from kanon_sql.sql.macros import declared, macro_names
 
 DECLARING = sorted(

@@ -11,9 +11,9 @@ import pytest
 
 import kanon_sql as kanon
 from kanon_sql.auditing import auditor
-from kanon_sql.auditing.published_tables import audit_cells
 from kanon_sql.cli.main import main
 from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.models.cells.audit import audit_cells
 from kanon_sql.question.dbt.manifest import read_manifest
 from kanon_sql.question.spec import SelectedTables
 

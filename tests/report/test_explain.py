@@ -13,10 +13,10 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql.cli.main import main
 from kanon_sql.errors import SpecError
-from kanon_sql.question.models.base import SensitiveModel
-from kanon_sql.question.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
-from kanon_sql.question.models.composition import ComposedModel
-from kanon_sql.question.models.examples import PERSON, QUASI_IDENTIFIERS, Rows
+from kanon_sql.models.base import SensitiveModel
+from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
+from kanon_sql.models.earlier.models import ComposedModel
+from kanon_sql.models.examples import PERSON, QUASI_IDENTIFIERS, Rows
 from kanon_sql.report.explain import (
     explained,
     metric_page,

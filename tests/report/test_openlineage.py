@@ -27,7 +27,7 @@ from kanon_sql.auditing.auditor import audit
 from kanon_sql.auditing.lineage import dataset, result_unopened
 from kanon_sql.cli.main import main
 from kanon_sql.engines.run_options import RunOptions
-from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.models.catalogue import MODELS
 from kanon_sql.question.spec import AuditSpec
 from kanon_sql.report.pipelines import openlineage
 from kanon_sql.report.pipelines.openlineage import Emission, emission

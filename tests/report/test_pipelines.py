@@ -21,7 +21,7 @@ from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.errors import EngineError, option
-from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.question.spec import AuditSpec, TablePlaces
 from kanon_sql.question.yaml_document import Place
 from kanon_sql.report.pipelines import github, junit, outcomes, sarif

@@ -10,7 +10,7 @@ import pytest
 from audits import HOLDS, LINKED, MADE_FOR_PEOPLE, VIOLATED, audited, text, with_checks
 from pages import as_html, as_markdown, as_text
 
-from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.models.catalogue import MODELS
 from kanon_sql.report import terminal
 from kanon_sql.report.words import phrases
 from kanon_sql.report.words import tables as wording

@@ -22,8 +22,8 @@ from places import HOUSE
 import kanon_sql as kanon
 from kanon_sql.cli.main import main
 from kanon_sql.errors import InputError, PrivacyViolation, SpecError
-from kanon_sql.question.models.base import Model, SensitiveModel
-from kanon_sql.question.models.catalogue import ALL_MODELS, MODELS
+from kanon_sql.models.base import Model, SensitiveModel
+from kanon_sql.models.catalogue import ALL_MODELS, MODELS
 from kanon_sql.report.words.numbers import KEPT_TOGETHER
 from kanon_sql.results.baseline import Baseline
 from kanon_sql.results.cells import CellDetails, CellsResult

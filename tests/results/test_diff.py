@@ -19,7 +19,7 @@ import kanon_sql as kanon
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.cli.main import main
 from kanon_sql.errors import InputError
-from kanon_sql.question.models.catalogue import ALL_MODELS, MODELS
+from kanon_sql.models.catalogue import ALL_MODELS, MODELS
 from kanon_sql.report.signed.inputs import file_of
 from kanon_sql.report.words.numbers import KEPT_TOGETHER
 from kanon_sql.results.compared import threshold_change

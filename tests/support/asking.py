@@ -11,7 +11,7 @@ import pytest
 from consistency import contradictions
 
 import kanon_sql as kanon
-from kanon_sql.question.models.catalogue import model_named
+from kanon_sql.models.catalogue import model_named
 
 Rows = Sequence[Sequence[Any]]
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from kanon_sql.question.models.base import Model
-from kanon_sql.question.models.cells import Derivable, Dominance, PPercent
-from kanon_sql.question.models.diversity import RecursiveClDiversity
-from kanon_sql.question.models.events import EventModel, KnownEvents
-from kanon_sql.question.models.risk import KMapEstimate, ProsecutorRisk, SampleUniqueness
-from kanon_sql.question.models.sizes import KAnonymity
+from kanon_sql.models.base import Model
+from kanon_sql.models.cells.models import Derivable, Dominance, PPercent
+from kanon_sql.models.events.models import EventModel, KnownEvents
+from kanon_sql.models.population.models import KMapEstimate
+from kanon_sql.models.sizes.models import KAnonymity, ProsecutorRisk, SampleUniqueness
+from kanon_sql.models.values.models import RecursiveClDiversity
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.compared import judged_figures, model_of
 from kanon_sql.results.release import Anonymization, ReleaseFindings

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, get_args
 import yaml
 from jinja2 import Environment
 
-from kanon_sql.question.models.base import Model, Values
-from kanon_sql.question.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
-from kanon_sql.question.models.described import descriptions
+from kanon_sql.models.base import Model, Values
+from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
+from kanon_sql.models.described import descriptions
 
 HEAD = """\
 # What the test of each model takes; the examples run in the package's own tests. Written from the

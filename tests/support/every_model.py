@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 import kanon_sql as kanon
-from kanon_sql.question.models.base import Model
+from kanon_sql.models.base import Model
 from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
 
 SIZES = (1, 2, 2, 3, 6, 9, 30)

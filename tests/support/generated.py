@@ -19,8 +19,8 @@ from hypothesis import assume, settings
 from hypothesis import strategies as st
 from places import TESTS
 
-from kanon_sql.question.models.base import SensitiveModel
-from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.models.base import SensitiveModel
+from kanon_sql.models.catalogue import MODELS
 
 few = settings(derandomize=True, database=None, max_examples=40)
 fewer = settings(few, max_examples=16)

@@ -10,7 +10,7 @@ import pytest
 from kanon_sql.auditing import auditor
 from kanon_sql.auditing.check_statement import check_statement
 from kanon_sql.engines.session import Session
-from kanon_sql.plan.audit_plan import Plan
+from kanon_sql.plan.plan import Plan
 from kanon_sql.results.table import CheckResult, TableResult
 
 Figure = int | None

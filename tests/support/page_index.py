@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kanon_sql.question.models.base import Model
-from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.models.base import Model
+from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.question.policy import Policy, policies
 from kanon_sql.report.guides import guide_names, markdown_of, sentence_of
 from kanon_sql.sql.dialects.rules import TRAITS

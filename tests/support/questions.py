@@ -31,8 +31,8 @@ from generated import (
 from hypothesis import strategies as st
 from searches import Drawn, questions
 
-from kanon_sql.question.models.base import SensitiveModel
-from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.models.base import SensitiveModel
+from kanon_sql.models.catalogue import MODELS
 from kanon_sql.sql.dialects import rules_of
 
 Record = Mapping[str, Any]

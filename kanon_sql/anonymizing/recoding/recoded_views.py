@@ -18,8 +18,8 @@ from kanon_sql.anonymizing.release.views import RELEASE, View, ViewChain
 from kanon_sql.anonymizing.search.lattice import label_of
 from kanon_sql.anonymizing.violating_classes import sensitive_requirements
 from kanon_sql.errors import SpecError, plural
+from kanon_sql.models.base import ReferenceModel
 from kanon_sql.plan.question import JoinedLabels, ResolvedQuestion
-from kanon_sql.question.models.base import ReferenceModel
 from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier

@@ -44,16 +44,17 @@ from kanon_sql.engines.base import Engine, FolderWriter, Hub, NewFolder
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
-from kanon_sql.plan.audit_plan import Plan, plan_audit
+from kanon_sql.models.base import ReferenceModel
+from kanon_sql.models.sizes.models import KAnonymity
+from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.binding import bind, column_levels
 from kanon_sql.plan.bound_columns import bound_column
 from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import resolve
 from kanon_sql.plan.steps import counted, name_list, records
 from kanon_sql.question.hierarchy_table import summary as summary_of_faults
-from kanon_sql.question.models.base import ReferenceModel
-from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.question.spec import AuditSpec, TableSpec, Unassigned
 from kanon_sql.results.release import (

@@ -39,10 +39,10 @@ from kanon_sql.anonymizing.violating_classes import (
 from kanon_sql.auditing.fetched_sets import fetch
 from kanon_sql.engines.session import Session, keeps_sets
 from kanon_sql.errors import InputError
+from kanon_sql.models.values.plan import other_sensitive
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.preconditions import LABELLED, may_have_commas
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
-from kanon_sql.plan.sensitive_plan import other_sensitive
 from kanon_sql.plan.steps import name_list, records, step
 from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.macros import render

@@ -32,6 +32,8 @@ from kanon_sql.anonymizing.violating_classes import (
     too_rare,
 )
 from kanon_sql.auditing.estimates import required_class_size
+from kanon_sql.models.population.models import KMapEstimate
+from kanon_sql.models.sizes.models import KAnonymity, ProsecutorRisk, SampleUniqueness
 from kanon_sql.plan.check_sql import reference_of
 from kanon_sql.plan.join_columns import entity_pair, pairs
 from kanon_sql.plan.question import (
@@ -42,8 +44,6 @@ from kanon_sql.plan.question import (
     ResolvedQuestion,
 )
 from kanon_sql.plan.steps import other_records
-from kanon_sql.question.models.risk import KMapEstimate, ProsecutorRisk, SampleUniqueness
-from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.results.table import TableResult
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import exactly

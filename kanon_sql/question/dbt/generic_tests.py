@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kanon_sql.models.base import Model
+from kanon_sql.models.catalogue import MODELS
+from kanon_sql.models.events.models import EventModel
 from kanon_sql.question.dbt.project import mapping
-from kanon_sql.question.models.base import Model
-from kanon_sql.question.models.catalogue import MODELS
-from kanon_sql.question.models.events import EventModel
 from kanon_sql.question.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.question.spec import TableSpec
 

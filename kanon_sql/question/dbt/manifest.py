@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.errors import Faults, InputError, SpecError, did_you_mean, option, with_keys
+from kanon_sql.models.base import Model
+from kanon_sql.models.catalogue import short_checks
 from kanon_sql.question.dbt.generic_tests import GenericTest, referenced_node
 from kanon_sql.question.dbt.node import (
     KINDS,
@@ -28,8 +30,6 @@ from kanon_sql.question.dbt.node import (
     refuse_unknown,
 )
 from kanon_sql.question.dbt.project import Description, Project, connection_of, mapping
-from kanon_sql.question.models.base import Model
-from kanon_sql.question.models.catalogue import short_checks
 from kanon_sql.question.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.roles import ROLES, Role

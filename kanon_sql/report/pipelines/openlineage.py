@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kanon_sql.errors import SpecError
-from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.question.spec import TablePlaces
 from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, outcomes
 from kanon_sql.results.cells import CellsResult

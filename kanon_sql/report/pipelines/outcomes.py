@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kanon_sql.errors import plural
-from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.question.spec import TablePlaces
 from kanon_sql.question.yaml_document import Place
 from kanon_sql.report.words import models, numbers, tables

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from kanon_sql.models.events import words as events
+from kanon_sql.models.values.words import in_order, worst_class
 from kanon_sql.report.audit import curve_grid
 from kanon_sql.report.charts import Chart, RiskPoint, class_sizes, risk_curve
 from kanon_sql.report.charts import known_events as known_events_chart
@@ -23,7 +25,6 @@ from kanon_sql.report.document import (
 from kanon_sql.report.guides import in_words
 from kanon_sql.report.profile import addition_order
 from kanon_sql.report.signed.subject import Signed, bound_of, members_of
-from kanon_sql.report.words import events
 from kanon_sql.report.words.models import title
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -37,7 +38,6 @@ from kanon_sql.report.words.numbers import (
     significant_percent,
     wording,
 )
-from kanon_sql.report.words.phrases import in_order, worst_class
 from kanon_sql.report.words.tables import Bin, histogram, histogram_title, required_k
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Before

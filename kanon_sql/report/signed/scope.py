@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kanon_sql.question.models.catalogue import CELL_MODELS, MODELS
+from kanon_sql.models.catalogue import CELL_MODELS, MODELS
+from kanon_sql.models.cells.words import cells_sentence, cost_sentence, headline_of_cells
 from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.report.document import Block, Facts, Grid, GridRow, Points, Prose
 from kanon_sql.report.signed.subject import Signed, bound_of, digest_of, members_of, violating
-from kanon_sql.report.words.cells import cells_sentence, cost_sentence, headline_of_cells
 from kanon_sql.report.words.models import (
     SIGNS,
     STATUS_WORDS,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kanon_sql.errors import SpecError
-from kanon_sql.question.models.catalogue import MODELS
+from kanon_sql.models.catalogue import MODELS
 from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.report.document import Block, Heading
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, number, percent, printable

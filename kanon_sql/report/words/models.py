@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from kanon_sql.question.models.base import Worst
-from kanon_sql.question.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
-from kanon_sql.report.words.cells import title_of_rule
+from kanon_sql.models.base import Worst
+from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
+from kanon_sql.models.cells.words import title_of_rule
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     NONE,

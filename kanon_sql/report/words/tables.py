@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kanon_sql.errors import with_flags
-from kanon_sql.question.models.catalogue import ALL_MODELS
+from kanon_sql.models.catalogue import ALL_MODELS
+from kanon_sql.models.cells import words as cells
+from kanon_sql.models.events import words as events
+from kanon_sql.models.values.words import ORDER, in_order, worst_class
 from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.question.spec import SHOWN
-from kanon_sql.report.words import cells, events
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict, title, verdict
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -31,7 +33,6 @@ from kanon_sql.report.words.numbers import (
     significant_percent,
     wording,
 )
-from kanon_sql.report.words.phrases import ORDER, in_order, worst_class
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.table import (

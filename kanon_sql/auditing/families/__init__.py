@@ -1,1 +1,0 @@
-"""What each family of models reads off the rows of an audit."""

@@ -1,0 +1,1 @@
+"""The privacy models, a room for each family."""

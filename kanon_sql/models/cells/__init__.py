@@ -1,0 +1,1 @@
+"""What is checked of the cells of a published table."""

@@ -1,0 +1,710 @@
+"""What follows from a published table about the cells that it suppresses.
+
+Subtraction to a fixpoint, bounds, and programs on small connected components: linear ones, and for
+counts integer ones. Each finding is a proof: the interval found for a cell contains every figure
+that fits the table.
+
+SciPy is imported where it is used; without it the last step is left out, and cells stay undecided.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import groupby, product
+from operator import itemgetter
+from random import Random
+from typing import Any, NamedTuple, Self
+
+from kanon_sql.engines.session import Session
+from kanon_sql.errors import InputError, option, plural
+from kanon_sql.models.cells.models import Derivable
+from kanon_sql.models.cells.published_plan import CellRelation
+from kanon_sql.models.cells.whole_tables import (
+    INFEASIBLE,
+    OPTIMAL,
+    UNBOUNDED,
+    HiddenCell,
+    WholeTables,
+    refuse_expired,
+    refuse_outside,
+    whole_ends,
+)
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row
+
+MOST_BOUND_ROUNDS = 100
+"""Maximum rounds of bounds; every round is sound, so stopping early only leaves cells open."""
+MOST_UNKNOWNS = 1_000
+"""Maximum number of unknowns in a component that linear programming decides."""
+MOST_TERMS = 4_000
+"""Maximum number of terms of a linear program that combines several components."""
+PRECISION = 1e-6
+"""Accuracy of an optimum, for figures up to `WELL_SCALED`."""
+WELL_SCALED = 1e8
+RELATIVE_SLACK = 2**-52
+"""Error allowed for each term in sums of floating-point figures, relative to the largest."""
+PREFIX = "kanon_derived_"
+"""Prefix of the temporary relations made here."""
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """The result of a derivability check; `holds` if nothing is derived, undecided (if the check
+    fails then), or left over as a small remainder."""
+
+    suppressed: int
+    derived_cells: int
+    by_subtraction: int
+    by_bounds: int
+    by_linear_programming: int
+    by_integer_programming: int
+    undecided_cells: int
+    small_remainders: int | None
+    steps: int
+    """Rounds of subtraction."""
+    implied_cells: int
+    absent_cells: int
+    holds: bool
+    lacks_scipy: bool = False
+    """Whether cells are undecided because SciPy is missing."""
+    is_cut_short: bool = False
+    """Whether the search for tables of whole numbers reached a limit."""
+    intervals: Sequence[Row] | None = field(default=None, repr=False)
+    """The labels and the interval of each hidden cell, if requested."""
+
+
+def derive(
+    session: Session, cells: CellRelation, checks: Sequence[Derivable], *, exact: bool = False
+) -> list[Derivation]:
+    """One result for each check of a table.
+
+    With `exact`, the results have the interval of each hidden cell, by programs in small
+    components. Raises `InputError` if totals don't add up or a bound is
+    contradicted, `EngineError` once the time limit is reached.
+    """
+    relations_read = frozenset({cells.relation, *filter(None, cells.parents)})
+    with DerivedRelations(session, relations_read) as relations:
+        return _Table(relations, cells).derivations(checks, exact=exact)
+
+
+class DerivedRelations:
+    """The temporary relations of a derivation, made of given ones and dropped at the end."""
+
+    def __init__(self, session: Session, relations_read: frozenset[str]) -> None:
+        self.session = session
+        self._relations_read = relations_read
+        self._made: list[str] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.drop(*reversed(self._made))
+
+    def make(self, name: str, macro: str, **arguments: Any) -> str:
+        """Materialise a macro's rows, in place of an earlier relation of this name."""
+        relation = f"{PREFIX}{name}"
+        self.session.materialise(self._statement(relation, macro, arguments))
+        self._made.append(relation)
+        return relation
+
+    def make_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+        """Materialise literal rows."""
+        relation = f"{PREFIX}{name}"
+        self.session.engine.materialise_rows(relation, columns, rows)
+        self._made.append(relation)
+        return relation
+
+    def rows(self, macro: str, **arguments: Any) -> list[Row]:
+        return self.session.rows(self._statement(f"{PREFIX}{macro}", macro, arguments))
+
+    def drop(self, *relations: str) -> None:
+        for relation in relations:
+            self.session.engine.drop(relation)
+            self._made.remove(relation)
+
+    def _statement(self, name: str, macro: str, arguments: dict[str, Any]) -> Statement:
+        sql = render(macro, **arguments)
+        tables = self._relations_read | frozenset(self._made)
+        return Statement(name, QUESTIONS[macro], sql, tables=tables)
+
+
+QUESTIONS = {
+    **dict.fromkeys(
+        ("typed_cells", "least_figure", "cells_of_records", "nodes_of_records"),
+        "What does each cell of the table show?",
+    ),
+    "table_shape": "Which dimensions have totals?",
+    "table_nodes": "Which nodes has each dimension?",
+    "node_ancestors": "Which ancestors has each node?",
+    "keyed_cells": "Which nodes has each cell?",
+    "with_absent_cells": "Which combinations have no row?",
+    "parents_of_cells": "Does the table show every margin of its cells?",
+    "cells_with_margins": "Which margins do the cells imply?",
+    "equation_terms": "Which cells add up to which?",
+    "equations": "What do the shown cells of each equation leave?",
+    "table_of_equations": "Do the totals add up?",
+    "totals_of_shown": "Are totals the sums of what is shown?",
+    "cells_as_shown": "What does each cell show, if what is hidden counts as 0?",
+    "terms_of_shown": "Which cells add up to which, without those that are hidden?",
+    "unseen_zeros": "Which labels without a row have none to hide?",
+    "unknown_cells": "Which cells are unknown?",
+    "open_terms": "Which unknown cells has each equation?",
+    "cells_by_subtraction": "Which cells are the only unknown one of an equation?",
+    "subtraction_faults": "How many cells follow, and do they contradict the table?",
+    "completed_faults": "Do the equations without an unknown still add up?",
+    "open_after_subtraction": "What is left of each equation?",
+    "unknown_after_subtraction": "Which cells are still unknown?",
+    "narrowed_bounds": "How narrow do the equations make each unknown?",
+    "moved_bounds": "Has a bound moved, or has a cell no figure left?",
+    "derived_counts": "How many suppressed cells follow?",
+    "wide_terms": "Which unknowns are still open?",
+    "joined_parts": "Which unknowns hang together?",
+    "moved_parts": "Has a part grown?",
+    "hidden_intervals": "Which figures can each hidden cell have?",
+    "small_parts": "Which parts are small enough for linear programming?",
+}
+
+
+class _Table:
+    """The equations of one table, and how far each step gets with them."""
+
+    def __init__(self, relations: DerivedRelations, cells: CellRelation) -> None:
+        self._run, self._cells = relations, cells
+        numbers = list(range(1, cells.dimensions + 1))
+        [shape] = relations.rows("table_shape", cells=cells.relation, dimensions=numbers)
+        self._numbers = numbers
+        self._has_total = [bool(shape[f"kanon_has_total_{number}"]) for number in numbers]
+        self._type = str(shape["kanon_type"] or "DECIMAL(38,0)")
+        is_exact = self._type not in ("DOUBLE", "FLOAT")
+        terms = 0 if is_exact else int(shape["kanon_cells"])
+        self._slack = float(shape["kanon_largest"]) * terms * RELATIVE_SLACK
+        self._steps = 0
+
+    def derivations(self, checks: Sequence[Derivable], *, exact: bool) -> list[Derivation]:
+        run, slack = self._run, _number(self._slack)
+        nodes, cells, terms = self._equations()
+        if self._cells.totals != "true":
+            terms = self._without_sums_of_shown(terms, cells)
+        equations = run.make("equations", "equations", terms=terms, cells=cells)
+        remainders = sorted({check.remainder for check in checks if check.remainder is not None})
+        sums = self._sums(equations, cells, remainders)
+        unknown = run.make("unknown_0", "unknown_cells", cells=cells)
+        hidden = int(sums["kanon_suppressed"]) + int(sums["kanon_absent"])
+        terms = run.make("open_0", "open_terms", terms=terms, equations=equations, cells=cells)
+        if hidden:
+            terms, unknown = self._subtracted(terms, unknown)
+            unknown = self._narrowed(terms, unknown)
+        if self._cells.absent == "suppressed":
+            [unseen] = run.rows(
+                "unseen_zeros", unknown=unknown, cells=cells, dimensions=self._numbers, slack=slack
+            )
+            sums = {**sums, "kanon_absent": sums["kanon_absent"] - unseen["kanon_zeros"]}
+            hidden -= unseen["kanon_zeros"]
+        widths = sorted({float(check.width) for check in checks})
+        [counts] = run.rows(
+            "derived_counts",
+            unknown=unknown,
+            open=terms,
+            slack=slack,
+            widths=[_number(w) for w in widths],
+        )
+        solved, judged = int(counts["kanon_solved"]), int(counts["kanon_hidden"])
+        narrow = {w: int(counts[f"kanon_narrow_{number}"]) for number, w in enumerate(widths, 1)}
+        free = {
+            w: 0 if self._cells.doubtful else int(counts[f"kanon_free_{number}"])
+            for number, w in enumerate(widths, 1)
+        }
+        is_open = solved + narrow[widths[0]] + free[widths[0]] < judged
+        programmed: list[HiddenCell] = []
+        if is_open and has_scipy():
+            programmed = list(self._programmed(terms, unknown, widths, exact))
+        intervals = None
+        if exact:
+            intervals = list(self._intervals(nodes, cells, unknown, programmed))
+        derivations = []
+        for check in checks:
+            width = float(check.width)
+            decided = [
+                cell
+                for cell in programmed
+                if cell.is_decided(width) and not cell.bounds_width <= width + self._slack
+            ]
+            followed = [cell for cell in decided if cell.is_within(width)]
+            in_reals = sum(cell.real_width <= width + cell.slack for cell in followed)
+            derived = solved + narrow[width] + len(followed)
+            undecided = judged - solved - narrow[width] - free[width] - len(decided)
+            small = None
+            if check.remainder is not None:
+                small = int(sums[f"kanon_remainders_{remainders.index(check.remainder) + 1}"])
+            derivations.append(
+                Derivation(
+                    suppressed=hidden,
+                    derived_cells=derived,
+                    by_subtraction=solved,
+                    by_bounds=narrow[width],
+                    by_linear_programming=in_reals,
+                    by_integer_programming=len(followed) - in_reals,
+                    undecided_cells=undecided,
+                    small_remainders=small,
+                    steps=self._steps,
+                    implied_cells=int(sums["kanon_implied"]),
+                    absent_cells=int(sums["kanon_absent"]),
+                    holds=not (derived or small or (undecided and check.undecided == "fail")),
+                    lacks_scipy=undecided > 0 and not has_scipy(),
+                    is_cut_short=self._cells.whole
+                    and not all(cell.is_decided(width) for cell in programmed),
+                    intervals=intervals,
+                )
+            )
+        return derivations
+
+    def _equations(self) -> tuple[str, str, str]:
+        """The nodes, the cells with implied margins, and the terms of the equations."""
+        run, source, numbers = self._run, self._cells, self._numbers
+        shapes = zip(numbers, source.parents, self._has_total, strict=True)
+        dimensions = [
+            {"number": number, "parents": parents, "has_total": has_total}
+            for number, parents, has_total in shapes
+        ]
+        hides_absent, ancestors = source.absent == "suppressed", ""
+        nodes = run.make(
+            "nodes",
+            "table_nodes",
+            cells=source.relation,
+            dimensions=dimensions,
+            unseen=hides_absent,
+        )
+        cells = keyed = run.make(
+            "keyed",
+            "keyed_cells",
+            cells=source.relation,
+            nodes=nodes,
+            dimensions=numbers,
+            type=self._type,
+            integers=source.whole,
+        )
+        if hides_absent:
+            ancestors = run.make("ancestors", "node_ancestors", nodes=nodes)
+            cells = keyed = run.make(
+                "keyed_with_absent",
+                "with_absent_cells",
+                keyed=keyed,
+                nodes=nodes,
+                ancestors=ancestors,
+                dimensions=numbers,
+                type=self._type,
+                low=_bound(source.low),
+                high=_bound(source.high),
+            )
+        # Most tables show every margin of their cells; else the implied ones are added.
+        terms = run.make("terms", "equation_terms", cells=cells, nodes=nodes, dimensions=numbers)
+        [counts] = run.rows(
+            "parents_of_cells", cells=cells, nodes=nodes, terms=terms, dimensions=numbers
+        )
+        if counts["kanon_parents"] == counts["kanon_shown"]:
+            return nodes, cells, terms
+        run.drop(terms)
+        ancestors = ancestors or run.make("ancestors", "node_ancestors", nodes=nodes)
+        is_positive = source.low is not None and source.low >= 0
+        cells = run.make(
+            "cells",
+            "cells_with_margins",
+            keyed=keyed,
+            ancestors=ancestors,
+            dimensions=numbers,
+            type=self._type,
+            low="0" if is_positive else "null",
+        )
+        terms = run.make("terms", "equation_terms", cells=cells, nodes=nodes, dimensions=numbers)
+        return nodes, cells, terms
+
+    def _without_sums_of_shown(self, terms: str, cells: str) -> str:
+        """The terms, without those of totals that are calculated anew from what is shown.
+
+        Raises `InputError` if totals are declared so and are not, or if nobody says and they are.
+        """
+        slack = _number(self._slack)
+        [totals] = self._run.rows("totals_of_shown", terms=terms, cells=cells, slack=slack)
+        if self._cells.totals is None and not (totals["kanon_totals"] and totals["kanon_hiding"]):
+            return terms
+        are_sums = not totals["kanon_unequal"] and self._add_up_as_shown(terms, cells)
+        if self._cells.totals is None and not are_sums:
+            return terms
+        if self._cells.totals is None:
+            raise InputError(
+                "every total of a suppressed cell is the sum of its shown parts. Are totals "
+                f"calculated anew from what is shown ({option('totals', 'shown')}), or are they "
+                f"true, so that those cells are 0 ({option('totals', 'true')})?"
+            )
+        if not are_sums:
+            raise InputError(
+                f"totals are not the sums of what is shown ({option('totals', 'shown')}). Are they "
+                f"true ({option('totals', 'true')}), or rounded each on its own "
+                f"({option('totals', 'rounded:BASE')})?"
+            )
+        return self._run.make("terms_of_shown", "terms_of_shown", terms=terms, cells=cells)
+
+    def _add_up_as_shown(self, terms: str, cells: str) -> bool:
+        """Whether all totals are the sums of their parts, if hidden cells count as 0."""
+        with DerivedRelations(self._run.session, frozenset({terms, cells})) as run:
+            table = copy(self)
+            table._run = run
+            shown = run.make("cells_as_shown", "cells_as_shown", terms=terms, cells=cells)
+            equations = run.make("equations", "equations", terms=terms, cells=shown)
+            unknown = run.make("unknown_0", "unknown_cells", cells=shown)
+            terms = run.make("open_0", "open_terms", terms=terms, equations=equations, cells=shown)
+            try:
+                table._sums(equations, shown, ())
+                table._subtracted(terms, unknown)
+            except InputError:
+                return False
+            return True
+
+    def _sums(self, equations: str, cells: str, remainders: Sequence[float]) -> Row:
+        """Figures on the whole table. Raises `InputError` if totals don't add up."""
+        [sums] = self._run.rows(
+            "table_of_equations",
+            equations=equations,
+            cells=cells,
+            slack=_number(self._slack),
+            low=_bound(self._cells.low),
+            high=_bound(self._cells.high),
+            remainders=[_number(remainder) for remainder in remainders],
+        )
+        broken, complete = int(sums["kanon_broken"]), int(sums["kanon_complete"])
+        if broken:
+            of_all = f"{broken:,} of {plural(complete, 'total')}"
+            raise InputError(
+                f"{of_all} {_sums_message(broken)}, so nothing can be concluded: {self._doubts()}."
+            )
+        outside = int(sums["kanon_outside"])
+        if outside:
+            raise InputError(
+                f"{plural(outside, 'figure')} {'lies' if outside == 1 else 'lie'} outside of what "
+                "everyone is taken to know of any figure. Set "
+                f"{option('value_bounds', 'LOW..HIGH')}, or .. if figures may be negative."
+            )
+        return sums
+
+    def _doubts(self) -> str:
+        """Why totals may not add up, with what says so."""
+        missing = f"rows are missing ({option('absent', 'suppressed')}), or "
+        rounded = f"totals are rounded each on its own ({option('totals', 'rounded:BASE')})"
+        return f"{'' if self._cells.absent == 'suppressed' else missing}{rounded}"
+
+    def _subtracted(self, terms: str, unknown: str) -> tuple[str, str]:
+        """The open terms and the unknown cells after subtraction to a fixpoint."""
+        run, slack = self._run, _number(self._slack)
+        while True:
+            solved = run.make("found", "cells_by_subtraction", open=terms)
+            [faults] = run.rows("subtraction_faults", found=solved, unknown=unknown, slack=slack)
+            if not faults["kanon_found"]:
+                run.drop(solved)
+                return terms, unknown
+            if faults["kanon_outside"]:
+                refuse_outside()
+            [left] = run.rows("completed_faults", open=terms, found=solved, slack=slack)
+            if faults["kanon_broken"] or left["kanon_broken"]:
+                broken = int(faults["kanon_broken"] or left["kanon_broken"])
+                raise InputError(
+                    f"{plural(broken, 'total')} {_sums_message(broken)} whatever the suppressed "
+                    f"cells are, so nothing can be concluded: {self._doubts()}."
+                )
+            self._steps += 1
+            before = (solved, terms, unknown)
+            terms = run.make(
+                f"open_{self._steps}", "open_after_subtraction", open=terms, found=solved
+            )
+            unknown = run.make(
+                f"unknown_{self._steps}", "unknown_after_subtraction", unknown=unknown, found=solved
+            )
+            run.drop(*before)
+
+    def _narrowed(self, terms: str, unknown: str) -> str:
+        """The unknown cells with the bounds that the equations give them."""
+        run, slack = self._run, _number(self._slack)
+        for step in range(1, MOST_BOUND_ROUNDS + 1):
+            after = run.make(f"bounds_{step}", "narrowed_bounds", open=terms, unknown=unknown)
+            [moved] = run.rows("moved_bounds", before=unknown, after=after, slack=slack)
+            if moved["kanon_impossible"]:
+                refuse_outside()
+            run.drop(unknown)
+            unknown = after
+            if not moved["kanon_moved"]:
+                break
+        return unknown
+
+    def _programmed(
+        self, terms: str, unknown: str, widths: Sequence[float], exact: bool
+    ) -> Iterator[HiddenCell]:
+        """The hidden cells of the components that linear programming decides."""
+        run, slack = self._run, _number(self._slack)
+        terms = run.make("parts_0", "wide_terms", open=terms, unknown=unknown, slack=slack)
+        # A component that still grows after so many rounds has more unknowns than rounds.
+        for step in range(1, MOST_UNKNOWNS + 2):
+            after = run.make(f"parts_{step}", "joined_parts", terms=terms)
+            [moved] = run.rows("moved_parts", before=terms, after=after)
+            run.drop(terms)
+            terms = after
+            if not moved["kanon_moved"]:
+                break
+        rows = run.rows("small_parts", terms=terms, unknown=unknown, most=MOST_UNKNOWNS)
+        for batch in _batches(rows):
+            program = _Program(batch, widths, run.session, whole=self._cells.whole, exact=exact)
+            yield from program.cells()
+
+    def _intervals(
+        self, nodes: str, cells: str, unknown: str, programmed: Iterable[HiddenCell]
+    ) -> Iterator[Row]:
+        """The labels and the interval of each hidden cell."""
+        better = {hidden.cell: (_finite(hidden.low), _finite(hidden.high)) for hidden in programmed}
+        rows = self._run.rows(
+            "hidden_intervals",
+            nodes=nodes,
+            cells=cells,
+            unknown=unknown,
+            dimensions=self._numbers,
+            slack=_number(self._slack),
+        )
+        for row in rows:
+            ends = better.get(row["kanon_cell"], (row["kanon_low"], row["kanon_high"]))
+            yield {**row, "kanon_low": ends[0], "kanon_high": ends[1]}
+
+
+def _batches(terms: Iterable[Row]) -> Iterator[list[Row]]:
+    """The terms of several components at a time, as one program can optimise a cell of each. One
+    with large figures has a program of its own, since the figures of a program have one scale."""
+    batch: list[Row] = []
+    for _, group in groupby(terms, key=itemgetter("kanon_part")):
+        component = list(group)
+        if _largest(component) > WELL_SCALED:
+            yield component
+        elif len(batch) + len(component) > MOST_TERMS and batch:
+            yield batch
+            batch = component
+        else:
+            batch += component
+    if batch:
+        yield batch
+
+
+def _largest(terms: Iterable[Row]) -> float:
+    """The largest bound, or sum of unknowns."""
+    keys = ("kanon_rest", "kanon_low", "kanon_high")
+    figures = (row[key] for row in terms for key in keys)
+    return max((abs(float(figure)) for figure in figures if figure is not None), default=0.0)
+
+
+class _Part(NamedTuple):
+    """A component within a program: its columns, its equations, and its hidden cells by column."""
+
+    columns: slice
+    equations: slice
+    hidden: Mapping[int, HiddenCell]
+    tables: WholeTables | None
+    """The whole-number tables, if the figures are counts."""
+
+    def observe(self, figures: Sequence[float]) -> None:
+        """Observe a table of the whole program, in real numbers."""
+        for index, cell in self.hidden.items():
+            cell.observe_real(figures[index])
+        if self.tables is not None:
+            self.tables.add(figures[self.columns])
+
+
+class _Program:
+    """The linear programs of some components: minimum and maximum of their cells.
+
+    Components share no unknown, so the optimum of a sum of cells, one of each component, is that
+    of each. Of counts, only what is confirmed in whole numbers is kept. Cells whose bounds are as
+    narrow as the first of `widths` need no program, unless `exact` intervals are wanted.
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[Row],
+        widths: Sequence[float],
+        session: Session,
+        *,
+        whole: bool,
+        exact: bool,
+    ) -> None:
+        from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
+
+        self._session, self._widths, self._exact = session, widths, exact
+        columns = {row["kanon_cell"]: row for row in terms}
+        equations = {row["kanon_equation"]: -float(row["kanon_rest"]) for row in terms}
+        place = {cell: index for index, cell in enumerate(columns)}
+        line = {equation: line for line, equation in enumerate(equations)}
+        self._scale = scale = max(1.0, _largest(terms) / WELL_SCALED)
+        self._matrix = csr_matrix(
+            (
+                [float(row["kanon_sign"]) for row in terms],
+                (
+                    [line[row["kanon_equation"]] for row in terms],
+                    [place[row["kanon_cell"]] for row in terms],
+                ),
+            ),
+            shape=(len(line), len(place)),
+        )
+        self._sums = [equation / scale for equation in equations.values()]
+        self._bounds = [
+            (_scaled(row["kanon_low"], scale), _scaled(row["kanon_high"], scale))
+            for row in columns.values()
+        ]
+        components = groupby(terms, key=itemgetter("kanon_part"))
+        # A count that may be off by a half can't be rounded.
+        is_accurate = not whole or PRECISION * scale < 0.5
+        self._parts = [
+            self._part(list(component), place, line, whole)
+            for _, component in components
+            if is_accurate
+        ]
+
+    def _part(
+        self, terms: Sequence[Row], place: Mapping[int, int], line: Mapping[int, int], whole: bool
+    ) -> _Part:
+        """A component, whose terms come together."""
+        columns = {row["kanon_cell"]: row for row in terms}
+        first_column, first_line = place[terms[0]["kanon_cell"]], line[terms[0]["kanon_equation"]]
+        slack = 0.0 if whole else PRECISION * self._scale
+        hidden = {}
+        for cell, row in columns.items():
+            low, high = whole_ends(row) if whole else _ends(row)
+            is_wanted = self._exact or not high - low <= self._widths[0]
+            if row["kanon_state"] in (1, 2) and is_wanted:
+                is_absent = row["kanon_state"] == 2
+                hidden[place[cell]] = HiddenCell(cell, low, high, high - low, is_absent, slack)
+        own = {column - first_column: cell for column, cell in hidden.items()}
+        tables = WholeTables(terms, own, self._widths[-1], self._session) if whole else None
+        lines = {row["kanon_equation"] for row in terms}
+        return _Part(
+            slice(first_column, first_column + len(columns)),
+            slice(first_line, first_line + len(lines)),
+            hidden,
+            tables,
+        )
+
+    def cells(self) -> Iterator[HiddenCell]:
+        """The hidden cells, with what the programs tell of them. Raises `InputError` if no table
+        fits."""
+        hidden = {index: cell for part in self._parts for index, cell in part.hidden.items()}
+        all_tables = [part.tables for part in self._parts if part.tables is not None]
+        self._explore(hidden)
+        for tables in all_tables:
+            tables.explore()
+        sought = [*self._widths, *([None] if self._exact else [])]
+        for width in sought:
+            self._optimise_each(width)
+        for cell in hidden.values():
+            cell.real_width = cell.high - cell.low
+        for tables, width in product(all_tables, sought):
+            tables.settle(width)
+        yield from hidden.values()
+
+    def _explore(self, hidden: Mapping[int, HiddenCell]) -> None:
+        """Push cells up or down at random, all at once, until each differs by more than every width
+        or two more tables clear none."""
+        signs, left, before = Random(0), list(hidden), len(hidden) + 1
+        while left and len(left) < before:
+            objective = {index: signs.choice((1, -1)) for index in left}
+            self._solved(objective)
+            self._solved({index: -sign for index, sign in objective.items()})
+            before = len(left)
+            left = [index for index in left if not hidden[index].is_cleared(self._widths[-1])]
+
+    def _optimise_each(self, width: float | None) -> None:
+        """Narrow each cell that is not decided, one of each component at a time."""
+        waiting = [(part, list(part.hidden)) for part in self._parts]
+        while waiting:
+            for sign in (1, -1):
+                chosen = {}
+                for part, places in waiting:
+                    while places and part.hidden[places[-1]].is_settled_in_reals(width):
+                        places.pop()
+                    if places:
+                        chosen[places[-1]] = part
+                self._optimise(chosen, sign)
+            waiting = [(part, places[:-1]) for part, places in waiting if places]
+
+    def _optimise(self, parts: Mapping[int, _Part], sign: int) -> None:
+        """Narrow one cell of each component to its minimum (`sign` 1) or maximum (-1)."""
+        if not parts:
+            return
+        solution = self._solved(dict.fromkeys(parts, sign))
+        if solution.status == OPTIMAL:
+            for index, part in parts.items():
+                part.hidden[index].narrow(sign, self._optimum(index, part, sign, solution))
+        elif len(parts) > 1:
+            for index, part in parts.items():
+                self._optimise({index: part}, sign)
+        elif solution.status == UNBOUNDED:
+            [(index, part)] = parts.items()
+            if part.tables is None:
+                part.hidden[index].observe(-sign * math.inf)
+
+    def _optimum(self, index: int, part: _Part, sign: int, solution: Any) -> float:
+        """The optimum of a cell; of a count, what its multipliers prove."""
+        if part.tables is None:
+            return float(solution.x[index]) * self._scale
+        multipliers = solution.eqlin.marginals[part.equations].tolist()
+        return sign * part.tables.bound(index - part.columns.start, sign, multipliers)
+
+    def _solved(self, objective: Mapping[int, int]) -> Any:
+        """The solution of one program, whose table is observed."""
+        from scipy.optimize import linprog  # type: ignore[import-untyped]
+
+        refuse_expired(self._session)
+        costs = [objective.get(index, 0) for index in range(len(self._bounds))]
+        solution = linprog(
+            costs, A_eq=self._matrix, b_eq=self._sums, bounds=self._bounds, method="highs"
+        )
+        if solution.status == INFEASIBLE:
+            refuse_outside()
+        if solution.status == OPTIMAL:
+            figures = [value * self._scale for value in solution.x.tolist()]
+            for part in self._parts:
+                part.observe(figures)
+        return solution
+
+
+def has_scipy() -> bool:
+    """Whether linear programming is available."""
+    try:
+        import scipy.optimize  # type: ignore[import-untyped] # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _sums_message(count: int) -> str:
+    return "is not the sum of its parts" if count == 1 else "are not the sum of their parts"
+
+
+def _number(value: float | Decimal) -> str:
+    """A number as SQL, without an exponent."""
+    return f"{Decimal(str(value)):f}"
+
+
+def _bound(value: Decimal | None) -> str:
+    return "null" if value is None else _number(value)
+
+
+def _scaled(end: Any, scale: float) -> float | None:
+    return None if end is None else float(end) / scale
+
+
+def _ends(row: Row) -> tuple[float, float]:
+    """The bounds of an unknown magnitude, infinite where there is none."""
+    low, high = row["kanon_low"], row["kanon_high"]
+    return -math.inf if low is None else float(low), math.inf if high is None else float(high)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""What is checked of a release together with an earlier one."""

@@ -1,0 +1,1 @@
+"""What is estimated about the population that a table was sampled from."""

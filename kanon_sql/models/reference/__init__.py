@@ -1,0 +1,1 @@
+"""What is checked of a release beside a reference of the population."""

@@ -1,0 +1,47 @@
+"""The models of the sizes of classes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kanon_sql.models.base import Count, Model, Share
+from kanon_sql.models.risk import RiskModel, smallest_class
+
+__all__ = ["KAnonymity", "ProsecutorRisk", "SampleUniqueness"]
+
+
+class KAnonymity(Model):
+    """Every class has at least k records, or k people where an entity is set (Sweeney 2002)."""
+
+    thresholds: ClassVar = ("k",)
+    worst: ClassVar = "least"
+    with_wildcards: ClassVar = True
+    only_grows: ClassVar = True
+    size_threshold: ClassVar = "k"
+
+    k: Count | None = None
+    """Minimum size of a class, in records (people, with an entity)."""
+
+
+class ProsecutorRisk(RiskModel):
+    """Risk of a person who is known to be in the table (El Emam 2013)."""
+
+    read_off_sizes: ClassVar = True
+    with_wildcards: ClassVar = True
+
+    @property
+    def least_size(self) -> int | None:
+        return smallest_class(self.max_highest) if self.max_highest else None
+
+
+class SampleUniqueness(Model):
+    """The share of records that are alone in their class (Skinner, Elliot 2002)."""
+
+    thresholds: ClassVar = ("max_share",)
+    table_thresholds: ClassVar = thresholds
+    in_percent: ClassVar = True
+    worst: ClassVar = "greatest"
+    with_wildcards: ClassVar = True
+
+    max_share: Share | None = None
+    """Maximum share of records that are alone in their class."""

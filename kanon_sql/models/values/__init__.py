@@ -1,0 +1,1 @@
+"""What is checked of the sensitive values of classes."""

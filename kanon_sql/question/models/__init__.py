@@ -1,1 +1,0 @@
-"""The privacy models, without SQL, without a database."""
