@@ -3,49 +3,48 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kanon_sql.auditing import subjects
+from kanon_sql.auditing.facts import HierarchyReading
 from kanon_sql.auditing.families import families_of, family_of, fields_of
 from kanon_sql.auditing.opening import (
-    PlannedTable,
-    expected,
     name_of,
-    naming,
-    opened,
-    opening,
     planned,
 )
 from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.running import refuse_changed, refuse_unanswerable
 from kanon_sql.auditing.running import run as run_steps
-from kanon_sql.auditing.table_jobs import audited_by_jobs
+from kanon_sql.auditing.subjects import audited, validated
 from kanon_sql.auditing.warnings import certain_values, warnings
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.run_options import RunOptions
-from kanon_sql.engines.session import Session, run_within
-from kanon_sql.errors import Faults, InputError, SpecError, plural
+from kanon_sql.engines.session import Session
+from kanon_sql.errors import Faults, InputError, SpecError
+from kanon_sql.models.catalogue import family_part
 from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.binding import column_levels
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.preconditions import without_label
 from kanon_sql.plan.question import AtLevel, BoundCheck, ResolvedQuestion
-from kanon_sql.plan.steps import ShownStep, records
-from kanon_sql.question.spec import AuditSpec, in_words_of_spec
+from kanon_sql.plan.steps import Precondition, ShownStep, records
+from kanon_sql.question.spec import AuditSpec, TableSpec, in_words_of_spec
 from kanon_sql.results.table import (
     CheckResult,
+    Lineage,
     Rows,
     Status,
     TableResult,
     status_of,
-    today,
 )
-from kanon_sql.results.version import VERSION
-from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.sql.redaction import without_texts
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Table
 
 if TYPE_CHECKING:
     from kanon_sql.report.dry_run import ExpectedTable
@@ -63,66 +62,18 @@ def audit(
     limit raises `EngineError`. `with_lineage` adds the names of the datasets and the checks' own
     statements.
     """
-    run = replace(run, jobs=min(run.jobs, max(len(spec.tables), 1)))
-    with opening(run) as engine_of:
-        tables = []
-        with Faults() as faults:
-            for index, table in enumerate(spec.tables):
-                with faults.collected():
-                    engine_here = engine_of(table)
-                    tables.append(
-                        planned(spec, index, engine_here, run.timeout, show_values=show_values)
-                    )
-                    refuse_to_overwrite(run.writes, engine_here.files_read())
-
-        def answer(table: PlannedTable, options: RunOptions) -> TableResult:
-            with naming(name_of(table.plan), tables):
-                return _audited(table, show_values, options)
-
-        results = audited_by_jobs(tables, run, answer)
-        if with_lineage:
-            from kanon_sql.auditing.lineage import lineage
-
-            results = [
-                replace(result, lineage=lineage(table.plan.question, table.engine, run.engine))
-                for result, table in zip(results, tables, strict=True)
-            ]
-    return AuditResult(tuple(results), VERSION, audited=today())
+    return audited(RECORDS, spec, run, show_values, with_lineage)
 
 
 def validate(spec: AuditSpec, *, engine: Any = None, show_values: bool = False) -> list[str]:
     """One sentence for each table of `spec`, once its columns and checks are valid. With
     `show_values` an error names the values that a hierarchy lacks."""
-    sentences = []
+    kinds = [RECORDS, *([family_part("cells", "audit").CELLS] if spec.published else [])]
     with Faults() as faults:
-        for index in range(len(spec.tables)):
-            with faults.collected():
-                sentences.append(_validation_summary(spec, index, engine, show_values))
-        for index in range(len(spec.published)):
-            from kanon_sql.models.cells.audit import validation_summary
-
-            with faults.collected():
-                sentences.append(validation_summary(spec, index, engine, show_values=show_values))
-    return sentences
-
-
-def _validation_summary(spec: AuditSpec, index: int, engine: Any, show_values: bool) -> str:
-    """A summary of one table, once its whole question is valid."""
-    with opened(spec.tables[index], RunOptions(engine)) as hub:
-        plan = planned(spec, index, hub, show_values=show_values).plan
-        try:
-            _refuse_values_without_label(plan, hub)
-        except SpecError as error:
-            raise spec.with_location(error, index) from None
-        for step in plan.statements:
-            step.check()
-            hub.check(step.sql)
-    gates = sum(check.gates for check in plan.question.checks)
-    return (
-        f"{name_of(plan)}: {plural(len(plan.question.table.columns), 'column')}, "
-        f"{len(plan.question.quasi_identifiers)} of them quasi-identifiers; "
-        f"{plural(gates, 'check')}, {plural(len(plan.statements), 'statement')}."
-    )
+        sentences = [
+            validated(kind, spec, engine, faults, show_values=show_values) for kind in kinds
+        ]
+    return [*chain.from_iterable(sentences)]
 
 
 def dry_run(
@@ -133,40 +84,101 @@ def dry_run(
     Facts needed to write the statements are queried nevertheless: the columns, the longest value of
     a masked column, and the rows of a hierarchy in a table if one of its levels is requested.
     """
-    tables = []
-    for index, table in enumerate(spec.tables):
-        with opened(table, RunOptions(engine)) as hub:
-            plan = planned(spec, index, hub, hierarchies="opened").plan
-            refuse_to_overwrite(writes, hub.files_read())
-            tables.append(expected(name_of(plan), plan.question.tables, plan.statements, hub))
-    return tuple(tables)
+    return subjects.dry_run(RECORDS, spec, engine, writes)
 
 
-def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
-    """Raise unless every hierarchy can be read, is a tree, and covers the table's values."""
-    question = plan.question
+@dataclass(frozen=True)
+class RecordsSubject:
+    """A table of records, with its plan."""
+
+    spec: AuditSpec
+    index: int
+    plan: Plan
+    engine: Engine
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return name_of(self.plan)
+
+    @property
+    def reads(self) -> Sequence[Table]:
+        return self.plan.question.tables
+
+    @property
+    def gates(self) -> int:
+        return sum(check.gates for check in self.plan.question.checks)
+
+    @property
+    def columns_in_words(self) -> str:
+        return f"{len(self.plan.question.quasi_identifiers)} of them quasi-identifiers"
+
+    def on(self, engine: Engine) -> RecordsSubject:
+        return replace(self, engine=engine)
+
+    def statements(self) -> Sequence[Statement]:
+        return self.plan.statements
+
+    def refuse_unmet(self) -> None:
+        """Raise unless every hierarchy can be read, is a tree, and covers the table's values."""
+        try:
+            with Faults() as faults:
+                for precondition in _label_preconditions(self.plan.question):
+                    precondition.statement.check()
+                    fault = precondition.refuse(self.engine.query(precondition.statement.sql))
+                    with faults.collected():
+                        if fault is not None:
+                            raise InputError(fault)
+        except SpecError as error:
+            raise self.spec.with_location(error, self.index) from None
+
+    def answered(self, session: Session, show_values: bool) -> TableResult:
+        return answered(self.plan, session, show_values)
+
+    def failed(self, session: Session, error: str) -> TableResult:
+        return _result(self.plan, "error", session, error=error)
+
+    def lineage(self, connected: Any, checks: int) -> Lineage:
+        from kanon_sql.auditing.lineage import lineage
+
+        return lineage(self.plan.question, self.engine, connected)
+
+
+class _Records:
+    """The tables of records of a spec."""
+
+    def tables(self, spec: AuditSpec) -> Sequence[TableSpec]:
+        return spec.tables
+
+    def jobs(self, run: RunOptions, tables: int) -> int:
+        return min(run.jobs, max(tables, 1))
+
+    def open(
+        self,
+        spec: AuditSpec,
+        index: int,
+        engine: Engine,
+        timeout: float | None = None,
+        *,
+        hierarchies: HierarchyReading = "read",
+        show_values: bool = False,
+    ) -> RecordsSubject:
+        table = planned(
+            spec, index, engine, timeout, hierarchies=hierarchies, show_values=show_values
+        )
+        return RecordsSubject(spec, index, table.plan, table.engine, table.seconds)
+
+
+RECORDS = _Records()
+
+
+def _label_preconditions(question: ResolvedQuestion) -> Iterator[Precondition]:
+    """What a hierarchy must give to the values of each column that has one."""
     levels = column_levels(question.roles, question.facts)
-    with Faults() as faults:
-        for column in question.roles.generalisable:
-            first = AtLevel(column, levels[column.name], 1)
-            relation = records(question, [column])
-            name = f"labels_{column.name}"
-            for precondition in without_label(question, first, question.table, relation, name):
-                precondition.statement.check()
-                fault = precondition.refuse(hub.query(precondition.statement.sql))
-                with faults.collected():
-                    if fault is not None:
-                        raise InputError(fault)
-
-
-def _audited(table: PlannedTable, show_values: bool, run: RunOptions) -> TableResult:
-    return run_within(
-        table.engine,
-        run,
-        lambda session: answered(table.plan, session, show_values),
-        lambda session, error: _result(table.plan, "error", session, error=error),
-        spent=table.seconds,
-    )
+    for column in question.roles.generalisable:
+        first = AtLevel(column, levels[column.name], 1)
+        relation, name = records(question, [column]), f"labels_{column.name}"
+        yield from without_label(question, first, question.table, relation, name)
 
 
 def answered(plan: Plan, session: Session, show_values: bool = False) -> TableResult:

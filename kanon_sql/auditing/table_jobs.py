@@ -7,20 +7,32 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from typing import Generic, Protocol, Self, TypeVar
 
-from kanon_sql.auditing.opening import PlannedTable
 from kanon_sql.engines.base import Engine, Sessions
 from kanon_sql.engines.run_options import Progress, RunOptions
 from kanon_sql.engines.session import CANCEL_INTERVAL
 from kanon_sql.errors import EngineError, KanonError
 from kanon_sql.results.table import TableResult
 
-Answer = Callable[[PlannedTable, RunOptions], TableResult]
-"""Audits a planned table."""
+
+class HasEngine(Protocol):
+    """A table that is opened on an engine."""
+
+    @property
+    def engine(self) -> Engine: ...
+
+    def on(self, engine: Engine) -> Self:
+        """The same table in another session of its database."""
+
+
+Opened = TypeVar("Opened", bound=HasEngine)
+Answer = Callable[[Opened, RunOptions], TableResult]
+"""Audits an opened table."""
 
 
 def audited_by_jobs(
-    tables: Sequence[PlannedTable], run: RunOptions, answer: Answer
+    tables: Sequence[Opened], run: RunOptions, answer: Answer[Opened]
 ) -> list[TableResult]:
     """The results of `run.jobs` tables at a time, in the order of the tables.
 
@@ -69,7 +81,7 @@ def _one_at_a_time(result: TableResult) -> TableResult:
     return replace(result, warnings=(*result.warnings, warning))
 
 
-class TableJobs:
+class TableJobs(Generic[Opened]):
     """Threads that take the next table whose database has a free session.
 
     The tables of an engine that belongs to this thread, or can't be cancelled from another one, are
@@ -78,10 +90,10 @@ class TableJobs:
 
     def __init__(
         self,
-        tables: Sequence[PlannedTable],
+        tables: Sequence[Opened],
         sessions: dict[int, list[Engine]],
         run: RunOptions,
-        answer: Answer,
+        answer: Answer[Opened],
     ) -> None:
         self._tables = tables
         self._free = {key: list(engine_sessions) for key, engine_sessions in sessions.items()}
@@ -164,7 +176,7 @@ class TableJobs:
 
     def _audit(self, place: int, engine: Engine) -> None:
         """Audit one table; its error is kept, but for an interrupt."""
-        table = self._tables[place]._replace(engine=engine)
+        table = self._tables[place].on(engine)
         try:
             self._results[place] = self._answer(table, self._watched(place))
         except Exception as error:

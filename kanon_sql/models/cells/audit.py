@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kanon_sql.auditing.opening import expected, naming, opened, opening
+from kanon_sql.auditing.facts import HierarchyReading
 from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
+from kanon_sql.auditing.subjects import audited, dry_run
+from kanon_sql.engines.base import Engine
 from kanon_sql.engines.run_options import RunOptions
-from kanon_sql.engines.session import Session, run_within
-from kanon_sql.errors import Faults, InputError, plural, with_flags
+from kanon_sql.engines.session import Session
+from kanon_sql.errors import InputError, with_flags
 from kanon_sql.models.cells.models import Derivable
-from kanon_sql.models.cells.open_cells import OpenCells, comparisons, open_cells, to_open
+from kanon_sql.models.cells.open_cells import (
+    OpenCells,
+    comparisons,
+    open_cells,
+    to_open,
+)
 from kanon_sql.models.cells.plan import CellQuestion, node_names
 from kanon_sql.models.cells.published_plan import statements_on
 from kanon_sql.models.cells.suppressed_cells import FIGURES
 from kanon_sql.models.cells.verdicts import judged_cells
 from kanon_sql.plan.preconditions import preconditions
-from kanon_sql.question.spec import AuditSpec, in_words_of_spec
+from kanon_sql.question.spec import AuditSpec, TableSpec, in_words_of_spec
 from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.table import Lineage, Rows, Status, Summary, status_of, today
-from kanon_sql.results.version import VERSION
-from kanon_sql.results.writing import refuse_to_overwrite
+from kanon_sql.results.table import Lineage, Rows, Status, Summary, status_of
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Row
+from kanon_sql.sql.tables import Row, Table
 
 if TYPE_CHECKING:
     from kanon_sql.report.dry_run import ExpectedTable
@@ -44,35 +49,97 @@ def audit_cells(
     `InputError` for a table of which nothing can be concluded. `with_lineage` adds the names of
     the datasets.
     """
-    with opening(run) as engine_of:
-        tables = []
-        with Faults() as faults:
-            for index, table in enumerate(spec.published):
-                with faults.collected():
-                    engine = engine_of(to_open(table))
-                    tables.append(open_cells(spec, index, engine, show_values=show_values))
-                    refuse_to_overwrite(run.writes, engine.files_read())
-        results = []
-        for opened_table in tables:
-            question = opened_table.question
-            with naming(question.spec.name or question.resolved.table.name, tables):
-                results.append(_audited(opened_table, run, show_values))
-        if with_lineage:
-            results = [
-                replace(result, lineage=_lineage(result, table, run.engine))
-                for result, table in zip(results, tables, strict=True)
-            ]
-    return AuditResult(tuple(results), VERSION, audited=today())
+    return audited(CELLS, spec, run, show_values, with_lineage)
 
 
-def _audited(table: OpenCells, run: RunOptions, show_values: bool) -> CellsResult:
-    return run_within(
-        table.engine,
-        run,
-        lambda session: _answered(table, session, show_values),
-        lambda session, error: _result(table.question, "error", session, error=error),
-        spent=table.seconds,
-    )
+def dry_run_of_cells(spec: AuditSpec, *, writes: Sequence[Path] = ()) -> tuple[ExpectedTable, ...]:
+    """The statements on each published table and the tables they read, without running them."""
+    return dry_run(CELLS, spec, None, writes)
+
+
+@dataclass(frozen=True)
+class CellsSubject:
+    """A published table, with those that it is compared with."""
+
+    table: OpenCells
+    engine: Engine
+
+    @property
+    def seconds(self) -> float:
+        return self.table.seconds
+
+    @property
+    def name(self) -> str:
+        question = self.table.question
+        return question.spec.name or question.resolved.table.name
+
+    @property
+    def reads(self) -> Sequence[Table]:
+        others = (other.question.resolved.table for other in self.table.others.values())
+        return (self.table.question.resolved.table, *others)
+
+    @property
+    def gates(self) -> int:
+        return sum(check.gates for check in self.table.question.checks)
+
+    @property
+    def columns_in_words(self) -> str:
+        return f"{len(self.table.question.dimensions)} of them dimensions"
+
+    def on(self, engine: Engine) -> CellsSubject:
+        return replace(self, engine=engine, table=replace(self.table, engine=engine))
+
+    def statements(self) -> Sequence[Statement]:
+        return list(cell_statements(self.table))
+
+    def refuse_unmet(self) -> None:
+        """Raise `InputError` for the first precondition that the data fail."""
+        for precondition in preconditions(self.table.question.resolved):
+            precondition.statement.check()
+            fault = precondition.refuse(self.engine.query(precondition.statement.sql))
+            if fault is not None:
+                raise InputError(fault)
+
+    def answered(self, session: Session, show_values: bool) -> CellsResult:
+        return _answered(self.table, session, show_values)
+
+    def failed(self, session: Session, error: str) -> CellsResult:
+        return _result(self.table.question, "error", session, error=error)
+
+    def lineage(self, connected: Any, checks: int) -> Lineage:
+        """The datasets; its checks share their statements, so none has its own."""
+        from kanon_sql.auditing.lineage import lineage
+
+        question, others = self.table.question, self.table.others.values()
+        seconds = [other.question.resolved for other in others]
+        shared = lineage(question.resolved, self.engine, connected, seconds)
+        return replace(shared, statements=(None,) * checks)
+
+
+class _Cells:
+    """The published tables of a spec."""
+
+    def tables(self, spec: AuditSpec) -> Sequence[TableSpec]:
+        return [to_open(published) for published in spec.published]
+
+    def jobs(self, run: RunOptions, tables: int) -> int:
+        """One: what is computed from the cells takes all processors."""
+        return 1
+
+    def open(
+        self,
+        spec: AuditSpec,
+        index: int,
+        engine: Engine,
+        timeout: float | None = None,
+        *,
+        hierarchies: HierarchyReading = "read",
+        show_values: bool = False,
+    ) -> CellsSubject:
+        return CellsSubject(open_cells(spec, index, engine, show_values=show_values), engine)
+
+
+CELLS = _Cells()
 
 
 def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsResult:
@@ -122,53 +189,6 @@ def _result(question: CellQuestion, status: Status, session: Session, **fields: 
         seconds=time.monotonic() - session.started,
         **fields,
     )
-
-
-def _lineage(result: CellsResult, table: OpenCells, connected: Any) -> Lineage:
-    """The datasets of a published table; its checks share their statements, so none has its own."""
-    from kanon_sql.auditing.lineage import lineage
-
-    seconds = [other.question.resolved for other in table.others.values()]
-    shared = lineage(table.question.resolved, table.engine, connected, seconds)
-    return replace(shared, statements=(None,) * len(result.checks))
-
-
-def validation_summary(
-    spec: AuditSpec, index: int, engine: Any = None, *, show_values: bool = False
-) -> str:
-    """A summary of one published table, once its whole question is valid."""
-    with opened(to_open(spec.published[index]), RunOptions(engine)) as hub:
-        table = open_cells(spec, index, hub, show_values=show_values)
-        question = table.question
-        for precondition in preconditions(question.resolved):
-            precondition.statement.check()
-            fault = precondition.refuse(hub.query(precondition.statement.sql))
-            if fault is not None:
-                raise InputError(fault)
-        steps = list(cell_statements(table))
-        for step in steps:
-            step.check()
-            hub.check(step.sql)
-    gates = sum(check.gates for check in question.checks)
-    return (
-        f"{question.spec.name or question.resolved.table.name}: "
-        f"{plural(len(question.resolved.table.columns), 'column')}, {len(question.dimensions)} of "
-        f"them dimensions; {plural(gates, 'check')}, {plural(len(steps), 'statement')}."
-    )
-
-
-def dry_run_of_cells(spec: AuditSpec, *, writes: Sequence[Path] = ()) -> tuple[ExpectedTable, ...]:
-    """The statements on each published table and the tables they read, without running them."""
-    tables = []
-    for index, published in enumerate(spec.published):
-        with opened(to_open(published), RunOptions()) as hub:
-            table = open_cells(spec, index, hub)
-            refuse_to_overwrite(writes, hub.files_read())
-            own = table.question.resolved.table
-            read = [own, *(other.question.resolved.table for other in table.others.values())]
-            steps = list(cell_statements(table))
-            tables.append(expected(published.name or own.name, read, steps, hub))
-    return tuple(tables)
 
 
 def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Statement]:
