@@ -18,6 +18,7 @@ from kanon_sql.report.words.numbers import (
     short_percent,
 )
 from kanon_sql.results.release import METRICS, Point, Tradeoff
+from kanon_sql.sql.dialects.rules import TRAITS
 
 _WIDEST_BAR = 20
 _TOLERANCE = 0.02
@@ -179,7 +180,8 @@ def _proof(tradeoff: Tradeoff) -> str:
 def _next(tradeoff: Tradeoff, command: Callable[..., str] | None) -> Iterator[Block]:
     """The command for the k after which the loss jumps most."""
     k, why = _before_the_jump(tradeoff)
-    output = "release.parquet" if tradeoff.engine == "duckdb" else "release.sql"
+    is_embedded = TRAITS[tradeoff.engine].embedded if tradeoff.engine in TRAITS else False
+    output = "release.parquet" if is_embedded else "release.sql"
     options = ("--k", str(k), "--algorithm", tradeoff.algorithm)
     if command is None:
         more = ("--metric", tradeoff.metric, "--max-suppressed", str(tradeoff.max_suppressed))

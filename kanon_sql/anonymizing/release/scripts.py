@@ -42,9 +42,6 @@ _ALGORITHM_WORDS: dict[Algorithm, str] = {
     "information and privacy preservation, ICDE; that a rest stays is a rule of kanon-sql)",
 }
 
-_LONGEST_OF_CLICKHOUSE = 256 * 1024
-"""Maximum size in bytes of a statement that ClickHouse parses by default."""
-
 
 def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialect: str) -> str:
     """The chain as a SQL file: every view below a comment that describes it, ready to run.
@@ -114,7 +111,7 @@ def _run_notes(views: Sequence[View], dialect: str) -> Iterator[str]:
         yield "Views of an earlier release that have other names stay: drop them by hand."
     elif len(views) > 1:
         yield f"Any other view that reads {views[0].name} is dropped with it."
-    if not (traits.replaces_views and traits.begins) and dialect != "sqlite":
+    if not (traits.replaces_views and traits.begins) and traits.grants:
         yield f"Grant anew who may read {release}, where the grants on it went with the old one."
 
 
@@ -124,8 +121,8 @@ def _setup_statements(
     """The statements that make room for the views."""
     traits, names = TRAITS[dialect], [view.name for view in views]
     longest = max(len(statement.encode()) for statement in statements)
-    if dialect == "clickhouse" and longest > _LONGEST_OF_CLICKHOUSE:
-        yield f"set max_query_size = {2 * longest}, max_ast_elements = {longest}"
+    if traits.raises_limits and longest > traits.longest_statement:
+        yield traits.raises_limits.format(length=longest, twice=2 * longest)
     if traits.begins:
         yield traits.begins
     if traits.tracks_dependents:
@@ -193,8 +190,6 @@ _READ = f"{PRIVATE}source"
 _SEEDED = f"{PRIVATE}cuts"
 """Placeholders in SQL for the `ref()` calls of dbt."""
 SEED_COLUMNS = ("kanon_round", "kanon_value", "kanon_label")
-_TEXT = {"bigquery": "string", "databricks": "string", "spark": "string", "clickhouse": "String"}
-_NUMBER = {"clickhouse": "Int32", "bigquery": "int64"}
 
 
 @dataclass(frozen=True)
@@ -273,7 +268,8 @@ def _as_csv(rows: Iterable[tuple[int, str, str]]) -> str:
 
 def _seed_properties(seed: str, source: str, dialect: str) -> dict[str, Any]:
     """YAML properties of the seed, with column types that dbt would otherwise guess."""
-    number, text = _NUMBER.get(dialect, "integer"), _TEXT.get(dialect, "varchar")
+    traits = TRAITS[dialect]
+    number, text = traits.seed_integer, traits.seed_text
     return {
         "name": seed,
         "description": (

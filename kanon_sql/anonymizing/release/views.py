@@ -359,9 +359,9 @@ class ViewChain:
     def statements(self, transpile: Callable[[str], str]) -> tuple[str, ...]:
         """What creates each view, in the words of an engine, for whoever runs it."""
         own = {table.sql: table for table in self.question.tables if table.read_in_views}
-        create = TRAITS[self.dialect].create_view
-        if self.dialect == "spark" and any(table.temporary for table in own.values()):
-            create = create.replace("view", "temporary view")
+        traits = TRAITS[self.dialect]
+        is_temporary = any(table.temporary for table in own.values())
+        create = (is_temporary and traits.create_temporary_view) or traits.create_view
 
         def created(view: View) -> str:
             sql = view.sql

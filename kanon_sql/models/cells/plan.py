@@ -342,7 +342,7 @@ def exactness(question: CellQuestion, facts: Row) -> Exactness:
     units = max(float(facts["kanon_size"] or 0) * highest, 1.0) * 10**decimals
     largest = units * max((_factor(model) for model, _ in question.checks), default=1)
     fits = largest <= MOST_DIGITS
-    if table.dialect == "sqlite":  # whose whole numbers have 64 bits, and whose other ones have 53
+    if not TRAITS[table.dialect].adds_decimals:
         fits = largest <= MOST_UNITS and (not decimals or units <= MOST_UNITS_OF_FLOATS)
     if not fits or decimals > kept:
         return FLOATING
@@ -630,7 +630,8 @@ class RecordCells(CellStatements):
 
     def _violating(self, violated: Sequence[str], first: int | None = SHOWN) -> str:
         cells, predicate = self._sums(), " or ".join(violated)
-        units = self.exact.decimals if self.question.resolved.table.dialect == "sqlite" else 0
+        is_exact = TRAITS[self.question.resolved.table.dialect].adds_decimals
+        units = 0 if is_exact else self.exact.decimals
         return render(
             "sensitive_cells", violated=predicate, first=first, cells=cells, units=units or 0
         )

@@ -28,6 +28,7 @@ from kanon_sql.plan.question import BoundColumn, same_name
 from kanon_sql.plan.steps import records
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.spec import SHOWN
+from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 from kanon_sql.sql.statement import Statement
@@ -164,7 +165,7 @@ class PublishedCells(CellStatements):
                 "in a larger unit."
             )
         # Where there are no decimals, they would be so many of their smallest unit.
-        is_exact = not decimals or self.question.resolved.table.dialect != "sqlite"
+        is_exact = not decimals or TRAITS[self.question.resolved.table.dialect].adds_decimals
         exact = exactness(self.question, {**facts, "kanon_decimals": decimals})
         return replace(self, exact=exact if is_exact else FLOATING, decimals=decimals)
 

@@ -44,6 +44,9 @@ class Traits:
     decimals: int = 6
     """How many decimals a product keeps; where there is no such type, figures are added as whole
     multiples of their smallest unit."""
+    adds_decimals: bool = True
+    """Whether a sum of decimals is exact; otherwise figures are added as 64-bit integers, or as
+    floating-point numbers of 53 bits."""
     null_first: bool = False
     """Whether NULL sorts first, without a NULLS LAST clause."""
     loses: re.Pattern[str] | None = None
@@ -58,6 +61,19 @@ class Traits:
     """Whether that replaces any view of the name, whatever its columns; otherwise drop it first."""
     tracks_dependents: bool = False
     """Whether a view that others read can only be dropped with `cascade`."""
+    grants: bool = True
+    """Whether privileges are granted on a view."""
+    create_temporary_view: str = ""
+    """The statement that creates a view on temporary ones; the same one by default."""
+    raises_limits: str = ""
+    """The statement before one that is longer than `longest_statement` bytes: of {length} bytes,
+    {twice} bytes twice."""
+    longest_statement: int = 256 * 1024
+    """The longest statement in bytes that is parsed by default, where there is a limit."""
+    seed_text: str = "varchar"
+    """The type of a text column of a dbt seed."""
+    seed_integer: str = "integer"
+    """The type of a whole number of a dbt seed."""
     begins: str = ""
     """The statement that begins a transaction for CREATE VIEW; empty where each statement
     commits."""
@@ -90,14 +106,27 @@ TRAITS = {
         begins="begin",
         client="psql -v ON_ERROR_STOP=1 -f",
     ),
-    "spark": Traits(executed=True, client="spark-sql -f"),
+    "spark": Traits(
+        executed=True,
+        create_temporary_view="create or replace temporary view",
+        seed_text="string",
+        client="spark-sql -f",
+    ),
     "clickhouse": Traits(
-        executed=True, bytewise=True, decimals=38, client="clickhouse-client --queries-file"
+        executed=True,
+        bytewise=True,
+        decimals=38,
+        raises_limits="set max_query_size = {twice}, max_ast_elements = {length}",
+        seed_text="String",
+        seed_integer="Int32",
+        client="clickhouse-client --queries-file",
     ),
     "sqlite": Traits(
         executed=True,
         hashes=False,
         approximates=False,
+        adds_decimals=False,
+        grants=False,
         loses=re.compile("(true|false)$", re.IGNORECASE),
         create_view="create view",
         replaces_views=False,
@@ -115,11 +144,11 @@ TRAITS = {
         client="mariadb DATABASE <",
     ),
     "snowflake": Traits(),
-    "bigquery": Traits(null_first=True),
+    "bigquery": Traits(null_first=True, seed_text="string", seed_integer="int64"),
     "redshift": Traits(
         create_view="create view", replaces_views=False, tracks_dependents=True, begins="begin"
     ),
-    "databricks": Traits(like="spark"),
+    "databricks": Traits(like="spark", seed_text="string"),
     "trino": Traits(rereads=True),
     "tsql": Traits(
         approximates=False,
