@@ -22,7 +22,6 @@ from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.errors import SpecError, option
 from kanon_sql.files import file_kind, stem
 from kanon_sql.models.base import Model
-from kanon_sql.models.earlier.models import ComposedModel
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.question.contract import (
     ENGINE,
@@ -372,11 +371,7 @@ def _is_ours_alone(question: ResolvedQuestion, check: BoundCheck) -> bool:
     at_levels = question.levels or any(other.generalised for other in question.others)
     read_otherwise = spec.first or spec.null_strings or spec.header is False
     return bool(
-        check.model.answered_by == "estimate"
-        or isinstance(check.model, ComposedModel)
-        or weighed
-        or at_levels
-        or read_otherwise
+        check.model.answered_by in ("estimate", "earlier") or weighed or at_levels or read_otherwise
     )
 
 

@@ -287,6 +287,11 @@ class Model(Described):
         return bool(self._required(self.thresholds))
 
     @property
+    def has_own_statement(self) -> bool:
+        """Whether one statement answers it alone, as its dbt test does."""
+        return self.answered_by != "estimate"
+
+    @property
     def least_size(self) -> int | None:
         """The required class size in records (people), if there is one."""
         return getattr(self, self.size_threshold) if self.size_threshold else None

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
 from kanon_sql.models.base import Model, ReferenceModel, SensitiveModel
-from kanon_sql.models.catalogue import MODELS
-from kanon_sql.models.earlier.models import (
-    ComposedKAnonymity,
-    ComposedLDiversity,
-    ComposedModel,
-)
-from kanon_sql.models.events.models import EventModel, KmAnonymity, KnownEvents
+from kanon_sql.models.catalogue import MODELS, family_name, family_part
 from kanon_sql.models.reference.models import KMap
 from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.models.values.models import Homogeneity, TCloseness
-from kanon_sql.plan.join_columns import can_be_equal
 from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable
 from kanon_sql.question.hierarchy_table import read_tree
 from kanon_sql.question.other_tables import EARLIER, REFERENCE, OtherTableKind
@@ -30,8 +24,15 @@ _DEFAULT_MODELS = tuple(
     and not any(field.is_required() for field in model.model_fields.values())
 )
 """Sensitive models that need no parameters, so they can be measured by default."""
-_DEFAULT_EVENT_MODELS = (KnownEvents(m=1), KnownEvents(m=2), KmAnonymity())
-"""Models of events measured by default."""
+
+
+class AskedOf(NamedTuple):
+    """What the checks of a table are asked of: its columns and its other tables."""
+
+    spec: TableSpec
+    table: Table
+    sensitive: tuple[BoundColumn, ...]
+    others: Sequence[OtherTable]
 
 
 def bound_checks(
@@ -41,25 +42,22 @@ def bound_checks(
     others: Sequence[OtherTable],
 ) -> Iterator[BoundCheck]:
     """Requested checks, gating ones first; then the checks measured by default."""
-    earlier = {other.name: other for other in others if other.kind is EARLIER}
+    asked_of = AskedOf(spec, table, sensitive, others)
     requested = []
     with Faults() as faults:
         for index, model in enumerate(spec.checks):
             with faults.collected(), located("checks", index):
-                requested.append(
-                    _composed(model, table, sensitive, earlier)
-                    if isinstance(model, ComposedModel)
-                    else _complete(model, spec, table, sensitive)
-                )
+                requested.append(_bound(model, asked_of))
     requested.sort(key=lambda check: not check.gates)
     models = [check.model for check in requested]
     yield from requested
-    if spec.events and not any(model.gates or isinstance(model, EventModel) for model in models):
-        yield from (BoundCheck(model, requested=False) for model in _DEFAULT_EVENT_MODELS)
-    if spec.events and not spec.quasi_identifiers:
-        return
+    if spec.events:
+        yield from family_part("events", "plan").measured(asked_of, models)
+        if not spec.quasi_identifiers:
+            return
     yield from _default_checks(spec, sensitive, models)
-    yield from _default_composed_checks(sensitive, earlier, models)
+    if any(other.kind is EARLIER for other in others):
+        yield from family_part("earlier", "plan").measured(asked_of, models)
 
 
 def _default_checks(
@@ -86,26 +84,10 @@ def _default_checks(
                 yield BoundCheck(measured, requested=False, column=column)
 
 
-def _default_composed_checks(
-    sensitive: Sequence[BoundColumn], earlier: Mapping[str, OtherTable], requested: Sequence[Model]
-) -> Iterator[BoundCheck]:
-    """Default measures of each earlier release composed with this one."""
-    for name, release in earlier.items():
-        of_release = [m for m in requested if isinstance(m, ComposedModel) and m.earlier == name]
-        if not any(isinstance(model, ComposedKAnonymity) for model in of_release):
-            yield BoundCheck(ComposedKAnonymity(earlier=name), requested=False)
-        measured_columns = {m.sensitive for m in of_release if isinstance(m, ComposedLDiversity)}
-        for column in sensitive:
-            other = release.sensitive.get(column.name)
-            if column.name not in measured_columns and other and can_be_equal(column, other):
-                model = ComposedLDiversity(sensitive=column.name, earlier=name)
-                yield BoundCheck(model, requested=False, column=column)
-
-
-def _complete(
-    model: Model, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
-) -> BoundCheck:
-    """The model with its column or reference resolved."""
+def _bound(model: Model, asked_of: AskedOf) -> BoundCheck:
+    """The model with its column or its other table resolved, by its family if that has its own
+    way."""
+    spec, table, sensitive, _ = asked_of
     if model.answered_by == "cells":
         raise SpecError(
             f"{model.name()} is a rule for the cells of a table that is published, which "
@@ -117,13 +99,10 @@ def _complete(
             f"{model.name()} is not defined with nulls: wildcard, where records form no classes. "
             f"Defined are {defined}."
         )
-    if isinstance(model, EventModel):
-        if not spec.events:
-            raise SpecError(
-                f"{model.name()} needs events: name the columns that make an event of a person, as "
-                f"in {option('events', 'ward,month')}."
-            )
-        return BoundCheck(model, requested=True)
+    of_family = family_part(family_name(type(model)), "plan")
+    if hasattr(of_family, "bound"):
+        bound: BoundCheck = of_family.bound(model, asked_of)
+        return bound
     if spec.events and not spec.quasi_identifiers:
         raise SpecError(
             f"{model.name()} is about classes, and there are no quasi-identifiers: name what an "
@@ -133,7 +112,7 @@ def _complete(
     if model.answered_by == "estimate":
         require_scipy(model.name())
     if isinstance(model, ReferenceModel):
-        name = _other_table_name(REFERENCE, model, list(spec.references))
+        name = other_table_name(REFERENCE, model, list(spec.references))
         named = model.model_copy(update={"reference": name})
         return BoundCheck(named, requested=True)
     if isinstance(model, SensitiveModel):
@@ -141,32 +120,10 @@ def _complete(
     return BoundCheck(model, requested=True)
 
 
-def _composed(
-    model: ComposedModel,
-    table: Table,
-    sensitive: tuple[BoundColumn, ...],
-    earlier: Mapping[str, OtherTable],
-) -> BoundCheck:
-    """The model with its earlier release and column resolved."""
-    release = earlier[_other_table_name(EARLIER, model, list(earlier))]
-    named = model.model_copy(update={"earlier": release.name})
-    if not isinstance(named, ComposedLDiversity):
-        return BoundCheck(named, requested=True)
-    name = _sensitive_name(named, table, sensitive)
-    if name not in release.sensitive:
-        raise SpecError(
-            f'{model.name()}: {release.called} has no column "{name}". If it is '
-            f"called otherwise there, say how: {option('earlier_releases.columns', {name: '…'})}. "
-            f"Its columns: {', '.join(release.table.column_names)}."
-        )
-    column = next(column for column in sensitive if column.name == name)
-    return BoundCheck(named.model_copy(update={"sensitive": name}), requested=True, column=column)
-
-
 def _with_sensitive_column(
     model: SensitiveModel, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
 ) -> BoundCheck:
-    name = _sensitive_name(model, table, sensitive)
+    name = sensitive_name(model, table, sensitive)
     column = next(column for column in sensitive if column.name == name)
     if model.with_other_sensitive and len(sensitive) == 1:
         raise SpecError(
@@ -194,9 +151,7 @@ def _with_sensitive_column(
     return BoundCheck(complete, requested=True, column=column, paths=paths)
 
 
-def _sensitive_name(
-    model: SensitiveModel | ComposedLDiversity, table: Table, sensitive: tuple[BoundColumn, ...]
-) -> str:
+def sensitive_name(model: Any, table: Table, sensitive: tuple[BoundColumn, ...]) -> str:
     if model.sensitive is not None:
         return find(model.sensitive, table).name
     if len(sensitive) == 1:
@@ -209,7 +164,7 @@ def _sensitive_name(
     )
 
 
-def _other_table_name(kind: OtherTableKind, model: Model, names: Sequence[str]) -> str:
+def other_table_name(kind: OtherTableKind, model: Model, names: Sequence[str]) -> str:
     """Resolve the reference or earlier release that a model names."""
     name: str | None = getattr(model, kind.prefix)
     if name is not None and name in names:

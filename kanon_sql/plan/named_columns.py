@@ -7,8 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
-from kanon_sql.models.base import Model, SensitiveModel
-from kanon_sql.models.earlier.models import ComposedLDiversity
+from kanon_sql.models.base import Model
 from kanon_sql.plan.question import Location, OtherTableKey, same_name
 from kanon_sql.question.hierarchy_table import read_hierarchy
 from kanon_sql.question.other_tables import EARLIER, OtherTableKind
@@ -45,7 +44,7 @@ class NamedColumn(NamedTuple):
 
 def sensitive_of(model: Model) -> str | None:
     """The sensitive attribute that a model names, or None."""
-    return model.sensitive if isinstance(model, SensitiveModel | ComposedLDiversity) else None
+    return getattr(model, "sensitive", None)
 
 
 def columns_with_roles(spec: TableSpec) -> Iterator[NamedColumn]:

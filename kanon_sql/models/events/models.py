@@ -12,6 +12,8 @@ __all__ = ["KmAnonymity", "KnownEvents"]
 
 MOST_EXPANDED = 3
 """Maximum number of events whose combinations are counted; they grow as n^m."""
+MOST_IN_ONE_STATEMENT = 2
+"""Maximum number of events in the dbt tests and in other checks' own statements."""
 MOST_COMBINATIONS = 500_000_000
 
 
@@ -44,6 +46,12 @@ class EventModel(Model):
     """A model of the events of a person, of which an attacker knows some."""
 
     answered_by: ClassVar = "events"
+
+    @property
+    def has_own_statement(self) -> bool:
+        """Whether its macro counts every combination of so many events; nothing is drawn there."""
+        m, most = self.parameters["m"], self.parameters["max_combinations"]
+        return bool(m == 1 or (m <= MOST_IN_ONE_STATEMENT and most > 0))
 
 
 class KmAnonymity(EventModel):

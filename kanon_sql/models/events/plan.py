@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from kanon_sql.errors import option, plural
+from kanon_sql.errors import SpecError, option, plural
+from kanon_sql.models.base import Model
 from kanon_sql.models.events.models import (
     MOST_COMBINATIONS,
     MOST_EXPANDED,
@@ -21,10 +22,19 @@ from kanon_sql.models.events.models import (
     KnownEvents,
 )
 from kanon_sql.plan.answers import Answers
+from kanon_sql.plan.bound_checks import AskedOf
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.preconditions import without_entity
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
-from kanon_sql.plan.steps import PlannedStep, ShownStep, audited, name_list, records, step
+from kanon_sql.plan.steps import (
+    PlannedStep,
+    ShownStep,
+    audited,
+    name_list,
+    records,
+    step,
+    with_entity,
+)
 from kanon_sql.question.spec import SHOWN
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
@@ -110,6 +120,34 @@ def with_events(answers: Answers) -> bool:
     """The condition that the table has records."""
     row = answers.row(EVENTS)
     return row is not None and bool(row["kanon_records"])
+
+
+_MEASURED = (KnownEvents(m=1), KnownEvents(m=2), KmAnonymity())
+"""What is measured by default."""
+
+
+def bound(model: EventModel, asked_of: AskedOf) -> BoundCheck:
+    """A check on events. Raises `SpecError` without any."""
+    if not asked_of.spec.events:
+        raise SpecError(
+            f"{model.name()} needs events: name the columns that make an event of a person, as "
+            f"in {option('events', 'ward,month')}."
+        )
+    return BoundCheck(model, requested=True)
+
+
+def measured(asked_of: AskedOf, requested: Sequence[Model]) -> Iterator[BoundCheck]:
+    """What is measured of events unless something is required, or asked of events."""
+    if not any(model.gates or isinstance(model, EventModel) for model in requested):
+        yield from (BoundCheck(model, requested=False) for model in _MEASURED)
+
+
+def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:
+    """The arguments of a check's own statement that differ from those of checks on classes."""
+    columns = _known_columns(question)
+    yield "relation", records(question, with_entity(question, [*columns]))
+    yield "columns", list(columns)
+    yield "known", list(question.quasi_identifiers)
 
 
 def steps(question: ResolvedQuestion) -> Iterator[PlannedStep]:

@@ -14,6 +14,7 @@ from kanon_sql.plan.check_sql import (
     labelled,
     presence_violations,
     reference_measures,
+    reference_of,
 )
 from kanon_sql.plan.join_columns import sides
 from kanon_sql.plan.pass_conditions import (
@@ -87,6 +88,14 @@ def _may_be_generalised(answers: Answers) -> bool:
     """Whether a cell of the release may stand for several values."""
     row = answers.row("generalised_cells")
     return row is None or bool(row["kanon_generalised"])
+
+
+def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:
+    """The arguments of a check's own statement about its reference."""
+    assert isinstance(check.model, ReferenceModel)
+    yield "sides", sides(question, reference_of(question, check), check.model.match)
+    yield "union", check.model.missing == "union"
+    yield "complete", check.model.missing == "error"
 
 
 def steps(question: ResolvedQuestion) -> Iterator[PlannedStep]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from kanon_sql.models.base import Model
 from kanon_sql.models.catalogue import MODELS
-from kanon_sql.models.events.models import EventModel
 from kanon_sql.question.dbt.project import mapping
 from kanon_sql.question.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.question.spec import TableSpec
@@ -103,7 +102,7 @@ class GenericTest:
 
     @property
     def is_of_events(self) -> bool:
-        return issubclass(self.model, EventModel)
+        return self.model.answered_by == "events"
 
     @property
     def idle_because(self) -> str:
