@@ -625,7 +625,7 @@ def mcp(target: str, **values: Any) -> int:
     Exit codes: 0 stdin was closed, or Ctrl-C; 2 invalid options, spec or log; 3 the log can't be
     written.
     """
-    from kanon_sql.cli.mcp import serve
+    from kanon_sql.assistant.server import serve
 
     return serve(target, values)
 

@@ -31,10 +31,10 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult
 from planted import DIAGNOSES, NAMES, ZIPS, traces
 
+from kanon_sql.assistant.figures import HIDDEN, ShownFigures, shown_parameters
+from kanon_sql.assistant.question_log import question_log
+from kanon_sql.assistant.server import TOOLS, Assistant, tables_by_name
 from kanon_sql.cli.main import main
-from kanon_sql.cli.mcp import TOOLS, Assistant, tables_by_name
-from kanon_sql.cli.mcp_figures import HIDDEN, ShownFigures, shown_parameters
-from kanon_sql.cli.mcp_log import question_log
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.question.spec import AuditSpec
 from kanon_sql.results.release import Metrics, Point
@@ -940,7 +940,7 @@ def test_no_answer_leaves_without_its_line(monkeypatch: pytest.MonkeyPatch) -> N
         def full(*_: Any) -> int:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("kanon_sql.cli.mcp_log.os.fsync", full)
+        monkeypatch.setattr("kanon_sql.assistant.question_log.os.fsync", full)
         with pytest.raises(EngineError, match="No space left"):
             asked(server, "tables")
     assert Path("log.jsonl").read_bytes() == before

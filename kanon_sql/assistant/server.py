@@ -1,8 +1,8 @@
 """The MCP server: audits for an assistant that sees rounded counts, never a value.
 
 The assistant may ask as often and as cleverly as it can, and may keep all answers. Arguments are a
-closed set, figures are rounded (`mcp_figures`), nested sets of quasi-identifiers that differ by a
-few records are refused, and questions are limited by the log (`mcp_log`). It is no differential
+closed set, figures are rounded (`figures`), nested sets of quasi-identifiers that differ by a few
+records are refused, and questions are limited by the log (`question_log`). It is no differential
 privacy.
 """
 
@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kanon_sql import api
-from kanon_sql.cli.mcp_figures import (
+from kanon_sql.assistant.figures import (
     HIDDEN,
     ShownFigures,
     exact_figures,
     is_answer_to,
     shown_parameters,
 )
-from kanon_sql.cli.mcp_log import Call, Outcome, QuestionLog, question_log
+from kanon_sql.assistant.question_log import Call, Outcome, QuestionLog, question_log
 from kanon_sql.cli.question import is_contract, is_spec_file, refuse_server
 from kanon_sql.cli.signals import stops
 from kanon_sql.engines.run_options import RunArguments

@@ -1,0 +1,1 @@
+"""The server that answers assistants over the Model Context Protocol."""
