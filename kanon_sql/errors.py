@@ -83,6 +83,7 @@ def option(parameter: str, value: object = None) -> str:
 _OPTIONS = {
     "engine": "connect",
     "levels": "level",
+    "checks": "check",
     "null_strings": "null_string",
     "references": "reference",
     "earlier_releases": "earlier",
@@ -103,6 +104,8 @@ def with_flags(text: str) -> str:
     'Leave out --name, or add --force.'
     >>> with_flags(option("references.columns", {"zip": "zip_code"}))
     '--reference-columns zip=zip_code'
+    >>> with_flags(option("checks", {"k_map": {"k": 5, "reference": "voters"}}))
+    '--check k_map:k=5,reference=voters'
     """
     return without_control(_OPTION.sub(_flag, getattr(text, "marked", text)))
 
@@ -114,8 +117,15 @@ def _flag(match: re.Match[str]) -> str:
     if argument is None or argument is True:
         return flag
     if isinstance(argument, dict):
-        argument = ",".join(f"{name}={value}" for name, value in argument.items())
+        argument = ",".join(f"{name}{_after(value)}" for name, value in argument.items())
     return f"{flag} {argument}"
+
+
+def _after(value: object) -> str:
+    """What follows a name on the command line: its value, or its own parameters."""
+    if not isinstance(value, dict):
+        return f"={value}"
+    return f":{','.join(f'{name}={inner}' for name, inner in value.items())}"
 
 
 def with_keys(text: str, known: Container[str]) -> str:

@@ -532,22 +532,10 @@ def _checks(
     values: Mapping[str, Any], sensitive: Sequence[str], references: list[str]
 ) -> list[Model]:
     """The requested checks, short forms first."""
-    from kanon_sql.models.catalogue import short_checks
+    from kanon_sql.question.arguments import threshold_checks
 
-    for flag in ("l", "t"):
-        if values[flag] is not None and not sensitive:
-            raise SpecError(f"--{flag} needs a sensitive attribute: --sensitive COL.")
-    if values["k_map"] and len(references) != 1:
-        raise SpecError(_reference_message(values["k_map"], references))
-    short = short_checks(values, sensitive, references[0] if references else None)
+    short = threshold_checks(values, sensitive, references)
     return [*short, *(check_named(text) for text in values["check"])]
-
-
-def _reference_message(k: int, references: list[str]) -> str:
-    if not references:
-        return "--k-map needs a reference: --reference SRC."
-    examples = " or ".join(f"--check k_map:k={k},reference={name}" for name in references)
-    return f"--k-map is ambiguous with several references: write {examples}."
 
 
 def cells_selected(
@@ -640,7 +628,7 @@ def _cell_margins(texts: Sequence[str]) -> Any:
 
 def _cell_rules(values: Mapping[str, Any], against: Sequence[str]) -> list[Model]:
     """The requested rules, short forms first."""
-    from kanon_sql.models.catalogue import short_rules
+    from kanon_sql.question.arguments import rule_checks
     from kanon_sql.question.yaml_document import scalar_or_list
 
     pairs = []
@@ -649,7 +637,5 @@ def _cell_rules(values: Mapping[str, Any], against: Sequence[str]) -> list[Model
         if len(figures) != 2 or not all(figure.strip() for figure in figures):
             raise SpecError(f"--dominance {text!r} is not N,K, as in --dominance 2,67.")
         pairs.append([scalar_or_list(figure) for figure in figures])
-    if values["min_difference"] is not None and not against:
-        raise SpecError("--min-difference needs a second table: --against SRC.")
-    short = short_rules({**values, "dominance": pairs}, against)
+    short = rule_checks({**values, "dominance": pairs}, against)
     return [*short, *(check_named(text) for text in values["check"])]

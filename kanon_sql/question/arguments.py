@@ -18,6 +18,7 @@ from kanon_sql.errors import (
     described_value,
     did_you_mean,
     kind_of,
+    option,
 )
 from kanon_sql.models.base import Model
 from kanon_sql.models.catalogue import short_checks, short_rules
@@ -257,7 +258,7 @@ def spec_from_arguments(
             raise SpecError("the AuditSpec has published tables only, which tables() checks.")
         return data
     arguments["checks"] = [
-        *_threshold_checks(thresholds, columns, list(tables)),
+        *threshold_checks(thresholds, columns, list(tables)),
         *arguments["checks"],
     ]
     return AuditSpec(tables=[table_spec(source=data, **arguments)])
@@ -312,9 +313,16 @@ def _rules(rules: Mapping[str, Any], against: list[str]) -> list[Any]:
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
         description = described_value(dominance)
         raise SpecError(f"dominance must be pairs of n and k, as in (2, 67); found {description}.")
+    return rule_checks({**rules, "dominance": pairs}, against)
+
+
+def rule_checks(rules: Mapping[str, Any], against: Sequence[str]) -> list[Model]:
+    """The rules that the short forms stand for, dominance by pairs of n and k."""
     if rules.get("min_difference") is not None and not against:
-        raise SpecError("min_difference needs a second table: against={NAME: TABLE}.")
-    return short_rules({**rules, "dominance": pairs}, against)
+        raise SpecError(
+            f"{option('min_difference')} needs a second table: {option('against', 'SRC')}."
+        )
+    return short_rules(rules, against)
 
 
 def _quasi_identifiers(
@@ -423,19 +431,22 @@ def _models(checks: Any) -> list[Any]:
     return [checks] if is_single else list(checks)
 
 
-def _threshold_checks(
-    thresholds: Mapping[str, Any], sensitive: list[str], references: list[str]
+def threshold_checks(
+    thresholds: Mapping[str, Any], sensitive: Sequence[str], references: Sequence[str]
 ) -> list[Any]:
     """The checks that the short forms `k`, `l`, `t` and `k_map` stand for."""
     for key in ("l", "t"):
         if thresholds.get(key) is not None and not sensitive:
-            raise SpecError(f'{key} needs a sensitive attribute, as in sensitive="COL".')
-    if thresholds.get("k_map") is not None and not references:
-        raise SpecError("k_map needs a reference: references={NAME: TABLE}.")
-    if thresholds.get("k_map") is not None and len(references) > 1:
+            raise SpecError(
+                f"{option(key)} needs a sensitive attribute: {option('sensitive', 'COL')}."
+            )
+    k = thresholds.get("k_map")
+    if k is not None and not references:
+        raise SpecError(f"{option('k_map')} needs a reference: {option('references', 'SRC')}.")
+    if k is not None and len(references) > 1:
+        checks = [option("checks", {"k_map": {"k": k, "reference": name}}) for name in references]
         raise SpecError(
-            "k_map is ambiguous with several references: write "
-            f"checks=[KMap({thresholds['k_map']}, reference={references[0]!r})]."
+            f"{option('k_map')} is ambiguous with several references: write {' or '.join(checks)}."
         )
     return [*short_checks(thresholds, sensitive, references[0] if references else None)]
 
