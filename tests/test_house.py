@@ -41,15 +41,15 @@ from kanon_sql.sql.dialects.rules import TRAITS, Traits
 
 RULE = (
     "errors files | question sql | plan engines results | report | auditing | anonymizing profiling"
-    " | api cli | __main__"
+    " | api cli | assistant | __main__"
 )
 """The packages from the ground up. One imports only what stands left of the bars around it."""
 
 FLOORS = {
     package: floor for floor, packages in enumerate(RULE.split("|")) for package in packages.split()
 }
-FREE = {("files", "errors"), ("cli", "api")}
-"""Between the same bars only these know one another."""
+FREE = {("files", "errors"), ("cli", "api"), ("cli", "assistant")}
+"""Between the same bars only these know one another; a command opens the assistant's server."""
 
 LAYER_OF_FILE = {
     **dict.fromkeys(("models", "base", "catalogue", "described", "examples", "risk"), "question"),
@@ -198,14 +198,115 @@ def test_a_public_class_has_a_name_of_its_own() -> None:
         ("jinja2", {"report", "question", "sql"}),
         ("yaml", {"question"}),
         ("click", {"cli"}),
-        ("mcp", {"cli"}),
-        ("mcp_types", {"cli"}),
+        ("mcp", {"assistant"}),
+        ("mcp_types", {"assistant"}),
     ],
 )
 def test_a_dependency_is_known_to_few_packages(package: str, homes: set[str]) -> None:
     files = {file for file in HOUSE.rglob("*.py") if imported(file, of=package)}
 
     assert {file.relative_to(HOUSE).parts[0] for file in files} <= homes
+
+
+ENGINE_NAMES = {*TRAITS, *SCHEMES}
+"""Names of engines and dialects, and the schemes of their URLs."""
+NAMED_ELSEWHERE = {
+    "auditing/lineage.py": "what OpenLineage calls the namespaces of databases",
+    "auditing/contract.py": "what contracts (ODCS) call the types of servers",
+    "question/contract.py": "what contracts (ODCS) call the types of servers",
+    "question/dbt/project.py": "what dbt calls its adapters",
+    "files.py": "the schemes of URLs that name a database file",
+    "sql/quoting.py": "the dialect that templates are written in",
+    "sql/macros.py": "the folders of templates",
+}
+"""Files that name engines in the words of another format, each with its reason."""
+
+
+def test_engines_are_named_in_engines_alone() -> None:
+    """A difference between databases is a trait of a dialect or a method of an engine."""
+    naming = set()
+    for file in HOUSE.rglob("*.py"):
+        name = file.relative_to(HOUSE).as_posix()
+        if name.startswith(("engines/", "sql/dialects/")):
+            continue
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        literals = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+        naming |= {name} if literals & ENGINE_NAMES else set()
+
+    assert naming == set(NAMED_ELSEWHERE)
+
+
+OPTIONAL = {
+    "assistant": {"cli.commands"},
+    "question.contract": {"", "assistant.server", "auditing.contract", "cli.question"},
+    "question.dbt": {
+        *("cli.question", "question.contract"),
+        *("anonymizing.release.delivery", "anonymizing.release.options"),
+    },
+    "auditing.contract": {"cli.commands"},
+    "auditing.worksheet": {"cli.commands"},
+    "report.pipelines": {"auditing.contract", "cli.commands", "cli.output"},
+}
+"""The optional parts, each with those that may import it: the registry of commands, the readers of
+targets and of forms, and the formats that one is made of."""
+
+
+@pytest.mark.parametrize("part", OPTIONAL)
+def test_an_optional_part_is_behind_its_door(part: str) -> None:
+    def is_inside(module: str) -> bool:
+        return f"{module}.".startswith(f"kanon_sql.{part}.")
+
+    outside = {module for module in MODULES if not is_inside(module)} | {"kanon_sql"}
+    importers = {
+        module.removeprefix("kanon_sql").removeprefix(".")
+        for module in outside
+        if any(is_inside(each) for each in imported_rooms(module))
+    }
+
+    assert importers - OPTIONAL[part] == set()
+
+
+OWN_ROOMS = {"earlier", "events", "cells"}
+"""The families that the core knows by the registry alone, but for these:"""
+NEIGHBOURS = {
+    "events": {
+        "profiling.profiler": "the curve of known events in a profile",
+        **dict.fromkeys(
+            ("report.audit", "report.profile", "report.charts", "report.signed.figures"),
+            "the blocks, the chart and the page of that curve",
+        ),
+        "report.words.tables": "the heading of a table with events",
+    },
+    "earlier": {"anonymizing.violating_classes": "what can't be suppressed class by class"},
+    "cells": {
+        "api": "kanon_sql.tables",
+        "cli.commands": "kanon-sql tables",
+        "auditing.compiler": "the SQL on published tables in other dialects",
+        "auditing.opening": "the flags of figures, which text files are read with",
+        "question.policy": "policies that round and compare cells",
+        "question.published": "the spec of a published table",
+        "results.stored": "the result of a published table",
+        **dict.fromkeys(
+            ("report.audit", "report.signed.scope", "report.words.tables"), "pages on cells"
+        ),
+        "report.words.models": "the title of a rule",
+        "report.explain": "the SQL of a rule",
+    },
+}
+
+
+@pytest.mark.parametrize("family", sorted(OWN_ROOMS))
+def test_a_family_is_named_in_its_room(family: str) -> None:
+    room = f"kanon_sql.models.{family}"
+    importers = {
+        module.removeprefix("kanon_sql.")
+        for module in MODULES
+        if not module.startswith(room)
+        and module != "kanon_sql.models.catalogue"
+        and any(each.startswith(room) for each in imported_rooms(module))
+    }
+
+    assert importers == set(NEIGHBOURS[family])
 
 
 def test_every_package_says_what_it_is_in_one_sentence() -> None:
