@@ -359,7 +359,7 @@ def samples(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("SOURCE_DATE_EPOCH", "1795478400")
-        patch.setattr("kanon_sql.auditing.auditor.today", lambda: "2026-11-24")
+        patch.setattr("kanon_sql.auditing.subjects.today", lambda: "2026-11-24")
         patch.setitem(sys.modules, "vl_convert", None)
         demo.write(folder / "demo")
         patch.chdir(folder / "demo")
