@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
+import tomllib
 
 import pytest
 from audits import HOLDS, LINKED, MADE_FOR_PEOPLE, VIOLATED, audited, text, with_checks
 from pages import as_html, as_markdown, as_text
+from places import HOUSE
 
 from kanon_sql.models.catalogue import MODELS
 from kanon_sql.report import terminal
@@ -246,3 +249,27 @@ def test_a_result_with_values_says_so_in_its_json():
     keys = ("holds_personal_data", "shown_values")
     assert [shown.get(key) for key in keys] == [True, {"small_classes": [{"zip": "02138"}]}]
     assert [VIOLATED.to_dict().get(key) for key in keys] == [None, None]
+
+
+def test_every_sentence_that_python_words_anew_is_written_somewhere() -> None:
+    """A sentence that changes takes its row of the table with it."""
+    written = set()
+    for file in HOUSE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            match node:
+                case ast.JoinedStr(values=parts):
+                    texts = (part.value for part in parts if isinstance(part, ast.Constant))
+                    written.add("5".join(map(str, texts)))
+                case ast.Constant(value=str(text)):
+                    written.add(text)
+    for file in HOUSE.rglob("*.toml"):
+        if file.name != "python_words.toml":
+            written.add(re.sub(r"\\\n\s*", "", file.read_text(encoding="utf-8")))
+    spoken = "\n".join(written).replace("\N{NO-BREAK SPACE}", " ")
+    rows = tomllib.loads((HOUSE / "report/words/python_words.toml").read_text(encoding="utf-8"))
+
+    def stem(row: str) -> str:
+        """A row without its pronoun, which is often a variable."""
+        return re.sub(r" (it|them)$", "", row.replace("\N{NO-BREAK SPACE}", " "))
+
+    assert [row for row in rows if stem(row) not in spoken] == []
