@@ -106,7 +106,7 @@ def test_no_filter_reaches_files_whose_bounds_lack_nan(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("metadata", "sentence"),
     [
-        ({"location": "s3://clinic/people"}, r"are in s3://, and only local files"),
+        ({"location": "s3://clinic/people"}, r"are in s3://, and only files of one place"),
         ({"properties": {"write.data.path": "gs://clinic"}}, r"are in gs://"),
         ({"format-version": None}, None),
     ],
