@@ -254,8 +254,9 @@ def without_credentials(text: str) -> str:
     scheme, is_url, rest = text.partition("://")
     if not is_url:
         return text
-    if is_url_of_object(f"{scheme.rpartition('=')[2]}://"):
-        return f"{scheme}://{_object_without_credentials(scheme, rest)}"
+    own = scheme.rpartition("=")[2]
+    if is_url_of_object(f"{own}://"):
+        return f"{scheme}://{_object_without_credentials(own, rest)}"
     place, has_options, options = rest.partition("?")
     if "@" in options:  # what looks like options may be the rest of a password
         return f"{scheme}://{REDACTED}"

@@ -19,7 +19,7 @@ from kanon_sql.engines.names import offline_table, refuse_hidden_table, table_of
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import is_cut
 from kanon_sql.errors import InputError, SpecError, did_you_mean, located, option
-from kanon_sql.files import file_kind
+from kanon_sql.files import file_kind, is_url_of_object
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.binding import bind
 from kanon_sql.plan.named_columns import names_without_table, other_names_without_table
@@ -262,6 +262,7 @@ def _is_named_alone(table_spec: TableSpec, source: Any, engine: Any) -> bool:
         and table_spec.connect is None
         and isinstance(source, str)
         and file_kind(source) is None
+        and not is_url_of_object(source)
         and not Path(source).exists()
         and not set(source) & set("*?[")
     )

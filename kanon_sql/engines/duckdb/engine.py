@@ -320,9 +320,10 @@ class DuckDBEngine:
         self._targets.release()
         with self._closing:
             if self._targets.objects.is_stuck and (left := self._finalizer.detach()):
-                # Closing waits for the statement that was left waiting for a server.
-                _, close, places, _ = left
-                threading.Thread(target=close, args=places, daemon=True).start()
+                # Closing would wait for the statement that waits for a server.
+                _, _, (_, spill), _ = left
+                if spill:
+                    spill.remove()
             self._finalizer()
 
     def evidence(self) -> list[FileEvidence]:

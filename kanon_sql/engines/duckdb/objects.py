@@ -6,6 +6,7 @@ Objects are listed once; their ETags, lengths and times are compared at the end.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import threading
@@ -344,6 +345,9 @@ class Objects:
     def _leave(self, answer: Future[Any]) -> None:
         if wait([answer], _GRACE).not_done:
             self._left_waiting = answer
+            if not _LEFT:
+                atexit.register(wait_for_left)
+            _LEFT.append(answer)
 
     # --- evidence ----------------------------------------------------------------------------
 
@@ -484,6 +488,20 @@ _FAILURES = {
 }
 """Phrases in messages of DuckDB, and what each means."""
 _AZURE_CODES = {"BlobNotFound": 404, "ContainerNotFound": 404, "PathNotFound": 404}
+
+
+_LEFT: list[Future[Any]] = []
+"""The statements that were left alone while they wait for a server."""
+
+
+def count_left() -> int:
+    """How many statements still wait for a server, each in a thread."""
+    return sum(not answer.done() for answer in _LEFT)
+
+
+def wait_for_left() -> None:
+    """Wait until no statement waits for a server: Python can't end while DuckDB runs one."""
+    wait(_LEFT)
 
 
 def _settle(answer: Future[Answer], call: Callable[[], Answer]) -> None:
