@@ -298,7 +298,7 @@ def test_only_the_addresses_of_the_question_are_read(asked: dict[str, Any]) -> N
 @slow
 @patient
 def test_a_persistent_secret_of_duckdb_signs_in(asked: dict[str, Any]) -> None:
-    assert asked["persistent"] == ["1.parquet", "holds", 20, 4]
+    assert asked["persistent"] == [["1.parquet", "holds", 20, 4]] * 2
 
 
 @slow

@@ -265,11 +265,13 @@ def with_persistent_secret() -> list[Any]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         del os.environ[name]
     with duckdb.connect() as connection:
-        connection.execute(
-            f"load httpfs; create persistent secret clinic (type s3, key_id 'key', secret "
-            f"'{SECRET}', endpoint '{server}', use_ssl false, url_style 'path')"
-        )
-    return counts("s3://clinic/visits/parquet/year=2024/1.parquet")
+        connection.execute("load httpfs")
+        for kind in ("s3", "gcs"):
+            connection.execute(
+                f"create persistent secret clinic_{kind} (type {kind}, key_id 'key', secret "
+                f"'{SECRET}', endpoint '{server}', use_ssl false, url_style 'path')"
+            )
+    return [counts(f"{at}://clinic/visits/parquet/year=2024/1.parquet") for at in ("s3", "gs")]
 
 
 def in_a_session(web: Web) -> dict[str, Any]:

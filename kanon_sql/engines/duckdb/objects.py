@@ -355,8 +355,10 @@ class Objects:
         """Record length, time and ETag of objects. Raises `InputError` for an empty one."""
         self._know(files)
         statuses, etags = self._statuses(files)
-        for file, status in statuses.items():
-            if not status.size:
+        for file in files:
+            if file not in statuses:  # of Azure, DuckDB leaves it out without a word
+                raise self._refusal(file, 404)
+            if not statuses[file].size:
                 raise InputError(f"{file} is empty.")
         self._noted |= statuses
         self._etags |= etags
@@ -425,7 +427,7 @@ class Objects:
 
     def _status_code(self, error: duckdb.Error) -> int | None:
         """The status with which the server answered, if that is the cause."""
-        if azure := re.search(r"failed with code'(\w+)'", str(error)):
+        if azure := re.search(r"Azure\w+ .* failed with (?:code ?')?(\w+)", str(error)):
             return _AZURE_CODES.get(azure[1], 403)
         if not isinstance(error, duckdb.HTTPException):
             return None

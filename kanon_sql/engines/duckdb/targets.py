@@ -239,14 +239,17 @@ class Targets:
         self._require_open(url)
         objects = self.objects
         with objects.opening(url):
-            listing = objects_at(url, objects.listed)
-            if listing.format_name:
-                in_store = Files(objects.listed, objects.content_of)
-                return self._snapshot(url, listing.format_name, in_store)
-            with partitions_withheld(url, listing.files):
-                table = self._of_objects(listing.pattern, listing.files)
-            name = url.split("/")[-2] if url.endswith("/") else table.name
-            return replace(table, name=name, left_out=listing.left_out)
+            try:
+                listing = objects_at(url, objects.listed)
+                if listing.format_name:
+                    in_store = Files(objects.listed, objects.content_of)
+                    return self._snapshot(url, listing.format_name, in_store)
+                with partitions_withheld(url, listing.files):
+                    table = self._of_objects(listing.pattern, listing.files)
+            except duckdb.Error as error:
+                raise translated_error(error) from None
+        name = url.split("/")[-2] if url.endswith("/") else table.name
+        return replace(table, name=name, left_out=listing.left_out)
 
     def _of_objects(self, pattern: str, files: tuple[str, ...]) -> Table:
         """The table of Parquet objects, or of local copies of others."""
