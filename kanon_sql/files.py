@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kanon_sql.errors import EngineError
 
@@ -34,10 +34,10 @@ KINDS = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suff
 def file_kind(path: str) -> Kind | None:
     """The format of a file by its suffix, or None.
 
-    >>> file_kind("data/2024-*.CSV.gz")
-    'csv'
+    >>> file_kind("data/2024-*.CSV.gz"), file_kind("https://host/visits.parquet?versionId=3")
+    ('csv', 'parquet')
     """
-    lower = path.lower()
+    lower = (path_of_url(path) if is_url_of_object(path) else path).lower()
     return next((kind for suffix, kind in KINDS.items() if lower.endswith(suffix)), None)
 
 
@@ -248,16 +248,107 @@ def without_credentials(text: str) -> str:
     'postgresql://…'
     >>> without_credentials("data/*.parquet")
     'data/*.parquet'
+    >>> without_credentials("voters=https://ann:secret@host/f.parquet?sig=secret#token")
+    'voters=https://…@host/f.parquet?…'
     """
     scheme, is_url, rest = text.partition("://")
     if not is_url:
         return text
+    own = scheme.rpartition("=")[2]
+    if is_url_of_object(f"{own}://"):
+        return f"{scheme}://{_object_without_credentials(own, rest)}"
     place, has_options, options = rest.partition("?")
     if "@" in options:  # what looks like options may be the rest of a password
         return f"{scheme}://{REDACTED}"
     _, has_user, host = place.rpartition("@")
     user = f"{REDACTED}@" if has_user else ""
     return f"{scheme}://{user}{host}" + (f"?{REDACTED}" if has_options else "")
+
+
+def _object_without_credentials(scheme: str, rest: str) -> str:
+    """What follows the scheme of an object's URL, without user, password, query and fragment.
+
+    >>> _object_without_credentials("abfss", "clinic@account.dfs.example/f.parquet")
+    'clinic@account.dfs.example/f.parquet'
+    >>> _object_without_credentials("https", "ann:sec/ret@host/f.parquet?a@b")
+    '…'
+    """
+    place = path_of_url(rest)
+    authority, slash, path = place.partition("/")
+    user, has_user, host = authority.rpartition("@")
+    if not re.fullmatch(r"[^:]*(:\d*)?|\[.*\](:\d*)?", host):
+        return REDACTED  # The rest of a password may stand where a path or a query does.
+    is_container = has_user and scheme.startswith("abfs") and ":" not in user
+    shown = f"{user}@" if is_container else f"{REDACTED}@" if has_user else ""
+    return f"{shown}{host}{slash}{path}" + (f"?{REDACTED}" if place != rest else "")
+
+
+AMAZON = ("s3", "s3a", "s3n")
+AZURE = ("az", "azure", "abfs", "abfss")
+WEB = ("http", "https")
+_OBJECT_SCHEMES = (*AMAZON, *AZURE, *WEB, "gs", "gcs", "r2")
+
+
+def is_url_of_object(text: str) -> bool:
+    """Whether a text is the URL of an object, or of several, in a store or on a web server.
+
+    >>> [is_url_of_object(text) for text in ("s3://clinic/*.csv", "postgresql://host", "a.csv")]
+    [True, False, False]
+    """
+    scheme, is_url, _ = text.partition("://")
+    return bool(is_url) and scheme in _OBJECT_SCHEMES
+
+
+def path_of_url(url: str) -> str:
+    """A URL up to its query.
+
+    >>> path_of_url("https://host/f.parquet?versionId=3")
+    'https://host/f.parquet'
+    """
+    return re.split("[?#]", url, maxsplit=1)[0]
+
+
+_WHOLE_URLS: dict[str, str] = {}
+"""The whole URL of each text that is shown in its place."""
+
+
+def shown_url(source: Any) -> Any:
+    """The URL of an object without its secrets, for all that is printed or stored; `whole_url`
+    gives it back to whoever reads it. Anything else as it is.
+
+    >>> shown = shown_url("https://host/visits.parquet?X-Amz-Signature=5ec2e7")
+    >>> shown, shown_url(shown)
+    ('https://host/visits.parquet?…', 'https://host/visits.parquet?…')
+    >>> whole_url(shown)
+    'https://host/visits.parquet?X-Amz-Signature=5ec2e7'
+    """
+    if not isinstance(source, str) or not is_url_of_object(source) or source in _WHOLE_URLS:
+        return source
+    shown = first = without_credentials(source)
+    if shown == source:
+        return source
+    number = 1
+    while _WHOLE_URLS.setdefault(shown, source) != source:
+        number += 1
+        shown = f"{first}{number}"
+    return shown
+
+
+def is_withheld(url: str) -> bool:
+    """Whether a URL lacks secrets that this process doesn't know, as one from a stored result."""
+    return REDACTED in url and url not in _WHOLE_URLS and is_url_of_object(url)
+
+
+def whole_url(shown: str) -> str:
+    """The whole URL that `shown_url` was given."""
+    return _WHOLE_URLS.get(shown, shown)
+
+
+def with_shown_urls(text: str) -> str:
+    """A text without the secrets of the URLs in it."""
+    for shown, whole in _WHOLE_URLS.items():
+        text = text.replace(whole, shown)
+    return text
 
 
 def file_of_url(url: str) -> str | None:

@@ -17,7 +17,7 @@ from kanon_sql.engines.names import offline_table, refuse_hidden_table, table_of
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import is_cut
 from kanon_sql.errors import InputError, SpecError, did_you_mean, located, option
-from kanon_sql.files import file_kind
+from kanon_sql.files import file_kind, is_url_of_object
 from kanon_sql.models.cells.audit import cell_statements
 from kanon_sql.models.cells.open_cells import OpenCells, open_cells, resolved_cells, to_open
 from kanon_sql.plan.audit_plan import plan_audit
@@ -263,6 +263,7 @@ def _is_named_alone(table_spec: TableSpec, source: Any, engine: Any) -> bool:
         and table_spec.connect is None
         and isinstance(source, str)
         and file_kind(source) is None
+        and not is_url_of_object(source)
         and not Path(source).exists()
         and not set(source) & set("*?[")
     )

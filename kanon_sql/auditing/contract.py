@@ -178,7 +178,7 @@ def _place_of(
     path = source if is_glob else f"{source[: -len(name)]}{{model}}{name[len(own) :]}"
     refuse_placeholders(source)
     if has_scheme:
-        kinds = {"s3": "s3", "gs": "gcs"}
+        kinds = {"s3": "s3", "gs": "gcs", "az": "azure"}
         if scheme not in kinds:
             raise SpecError(f"a contract has no server for {scheme}://…; copy the file.")
         return _server(type=kinds[scheme], location=path, format=_FORMATS[kind]), own

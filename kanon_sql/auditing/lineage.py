@@ -15,7 +15,7 @@ from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.names import url_of
 from kanon_sql.errors import SpecError
-from kanon_sql.files import stem
+from kanon_sql.files import path_of_url, stem
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.spec import TableSpec
@@ -79,7 +79,7 @@ def _unopened(table: TableSpec | PublishedSpec, error: str) -> TableResult:
     if isinstance(table, TableSpec):
         own, kind = _named(own, table), TableResult
     return kind(
-        name=table.name or (source if where else os.path.basename(source)),
+        name=table.name or (source if where else os.path.basename(path_of_url(source))),
         engine="",
         status="error",
         quasi_identifiers=(),

@@ -82,9 +82,9 @@ if TYPE_CHECKING:
 def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     """Check which privacy models hold for a table.
 
-    TARGET is a file or glob (.parquet .csv .tsv .json .arrow), a table (with --connect), or a
-    spec file (.yml); leave it out with --manifest. Without a threshold, the audit measures the
-    table and requires nothing.
+    TARGET is a file or glob (.parquet .csv .tsv .json .arrow), also at s3://, gs://, az:// or
+    https:// (kanon-sql explain warehouses), a table (with --connect), or a spec file (.yml); leave
+    it out with --manifest. Without a threshold, the audit measures the table and requires nothing.
 
     Exit codes: 0 every check holds, or nothing was required; 1 a check is violated; 2 invalid
     options, spec or input; 3 the engine failed; 4 no data; 130 interrupted.

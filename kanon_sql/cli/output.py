@@ -221,8 +221,10 @@ def writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) ->
     if name is None:
         return None
     from kanon_sql.files import remove_leftovers
+    from kanon_sql.question.arguments import require_local
     from kanon_sql.results.writing import check_writable
 
+    require_local(name)
     path = Path(name)
     check_writable(path, inputs=inputs, overwrite=values["overwrite"])
     for message in remove_leftovers(path.parent):

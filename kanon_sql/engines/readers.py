@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from kanon_sql.errors import InputError, KanonError, printable
-from kanon_sql.files import Decimal, file_kind
+from kanon_sql.files import Decimal, file_kind, is_url_of_object
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 
@@ -60,9 +60,11 @@ def as_pattern(file: str) -> str:
 
     DuckDB parses every path as a glob: `p[1].csv` reads `p1.csv` where there is one.
 
-    >>> as_pattern("p[1].csv")
-    'p[[]1].csv'
+    >>> as_pattern("p[1].csv"), as_pattern("s3://b/p[1].csv"), as_pattern("https://host/p[1].csv?…")
+    ('p[[]1].csv', 's3://b/p[[]1].csv', 'https://host/p[1].csv?…')
     """
+    if is_url_of_object(file):  # in URLs, ? begins the query; those of the web are no globs
+        return file if file.startswith("http") else re.sub(r"[*[]", r"[\g<0>]", file)
     return "".join(f"[{one}]" if one in GLOB_CHARACTERS else one for one in file)
 
 
@@ -133,15 +135,25 @@ def folder_of_files(folder: str) -> list[Path]:
     for log in TABLE_LOGS:
         if Path(folder, log).is_dir():
             raise in_table_format(folder, log)
-    parquet = sorted(path for path in Path(folder).rglob("*") if file_kind(path.name) == "parquet")
-    files = [path for path in parquet if path.suffix == ".parquet"]
-    if other := next((path for path in parquet if files and path.suffix != ".parquet"), None):
+    names = [str(path.relative_to(folder)) for path in sorted(Path(folder).rglob("*"))]
+    return [Path(folder, name) for name in parquet_among(folder, names)]
+
+
+def parquet_among(folder: str, names: Iterable[str]) -> list[str]:
+    """The Parquet files of a folder among the names of all files below it.
+
+    Raises `InputError` for Parquet files of another suffix, and for folders that are no columns.
+    """
+    parquet = [name for name in names if file_kind(name) == "parquet"]
+    files = [name for name in parquet if name.endswith(".parquet")]
+    if other := next((name for name in parquet if files and name not in files), None):
+        path = without_partitions(f"{folder.rstrip('/')}/{other}", folder)
         raise InputError(
-            f"{folder}: {without_partitions(str(other), folder)} in it is not read, as its name "
-            "does not end with .parquet. Rename it, or name all files with a glob."
+            f"{folder}: {path} in it is not read, as its name does not end with .parquet. Rename "
+            "it, or name all files with a glob."
         )
     for file in files:
-        below = [name for name in file.relative_to(folder).parts[:-1] if "=" not in name]
+        below = [name for name in file.split("/")[:-1] if "=" not in name]
         if below:
             raise InputError(
                 f"{folder}: the folder {below[0]} in it is not read, as its name is no column like "

@@ -16,7 +16,7 @@ from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import NoDataError, SpecError, plural
-from kanon_sql.files import file_of_url
+from kanon_sql.files import file_of_url, is_url_of_object
 from kanon_sql.profiling.columns import LookedAt, Looks, meaning_of
 from kanon_sql.profiling.identifying import OpenProfile, RecordCounts, counted_records, open_profile
 from kanon_sql.profiling.profile_plan import DEFAULT_K, Identifying, as_profiled
@@ -352,7 +352,7 @@ def _source(table_spec: TableSpec, output: Path | None, *, is_file: bool) -> str
 
 def _relative_to_spec(output: Path | None, file: str) -> str:
     """A path relative to the folder of the spec file."""
-    if output is None or os.path.isabs(os.path.expanduser(file)):
+    if output is None or is_url_of_object(file) or os.path.isabs(os.path.expanduser(file)):
         return file
     return os.path.relpath(file, output.parent)
 

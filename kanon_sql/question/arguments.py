@@ -20,6 +20,7 @@ from kanon_sql.errors import (
     kind_of,
     option,
 )
+from kanon_sql.files import is_url_of_object, without_credentials
 from kanon_sql.models.base import Model
 from kanon_sql.models.catalogue import short_checks, short_rules
 from kanon_sql.question.hierarchy import (
@@ -516,8 +517,19 @@ def _column(name: Any) -> Any:
     return str(name) if is_number else name
 
 
+def require_local(output: str) -> None:
+    """Raise `SpecError` for an address in place of an output file."""
+    if is_url_of_object(output):
+        raise SpecError(
+            f"{without_credentials(output)}: files are written here, and copied to a store from "
+            "here; only Spark writes its releases there."
+        )
+
+
 def path_argument(output: str | Path | None, parameter: str = "output") -> Path | None:
-    """The path of an output file, or None."""
+    """The path of an output file, or None. Raises `SpecError` for an address."""
+    if isinstance(output, str):
+        require_local(output)
     if isinstance(output, str | Path | None):
         return Path(output) if output is not None else None
     raise SpecError(f"{parameter} must be the path of a file; found {kind_of(output)}.")

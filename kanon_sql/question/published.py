@@ -33,6 +33,7 @@ from kanon_sql.question.question_parts import (
     AnyCheck,
     CheckSchema,
     ColumnNames,
+    Source,
     SpecPart,
     Text,
     Totals,
@@ -229,7 +230,7 @@ Absent = Literal["zero", "suppressed"]
 class PublishedSpec(SpecPart, BaseModel):
     """A table that is published, with the rules for its cells."""
 
-    source: Any = Field(repr=False)
+    source: Source
     """A file, a glob or a table name; in Python also the data itself, which no repr shows."""
     name: Text | None = None
     """The table's name in the result; default: the name of the file or table."""

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,10 +22,15 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from kanon_sql.errors import described_value
+from kanon_sql.files import shown_url
 from kanon_sql.models.base import Model
 from kanon_sql.models.catalogue import MODELS, model_named
 from kanon_sql.models.described import Described
 from kanon_sql.question.other_tables import AGAINST, EARLIER, REFERENCE
+
+Source = Annotated[Any, AfterValidator(shown_url), Field(repr=False)]
+"""A file, a glob, a URL or a table name, or the data itself; the secrets of a URL are shown by
+nothing."""
 
 
 class SpecPart(Described, BaseModel):
@@ -130,7 +136,7 @@ Totals = Annotated[
 class ReferenceSpec(SpecPart):
     """The reidentification dataset: the population that an attacker could match against."""
 
-    source: Any = Field(repr=False)
+    source: Source
     """A file, a glob or a table."""
     columns: dict[str, str] = {}
     """The reference's name of a quasi-identifier, if it differs."""
@@ -158,7 +164,7 @@ class ReferenceSpec(SpecPart):
 class EarlierReleaseSpec(SpecPart):
     """An earlier release of the same people, linked to this one by the entity."""
 
-    source: Any = Field(repr=False)
+    source: Source
     """A file, a glob or a table."""
     columns: dict[str, str] = {}
     """The earlier release's name of a quasi-identifier, a sensitive attribute or the entity, if it
@@ -180,7 +186,7 @@ class EarlierReleaseSpec(SpecPart):
 class AgainstSpec(SpecPart):
     """A second table of the same kind, to be compared cell by cell."""
 
-    source: Any = Field(repr=False)
+    source: Source
     """A file, a glob or a table."""
     by: ColumnNames = []
     """The dimensions of the second table, by the names of this table's (default: all of them)."""

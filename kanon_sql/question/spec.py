@@ -53,6 +53,7 @@ from kanon_sql.question.question_parts import (
     OtherTableSpec,
     ReferenceSpec,
     ReviewedColumns,
+    Source,
     SpecPart,
     Text,
     allow_names_alone,
@@ -103,7 +104,7 @@ class LineageSpec(SpecPart, BaseModel):
 class TableSpec(SpecPart, BaseModel):
     """One table: its source, the roles of its columns, and the checks to run on it."""
 
-    source: Any = Field(repr=False)
+    source: Source
     """A file, a glob or a table name; in Python also the data itself, which no repr shows."""
     name: Text | None = None
     """The table's name in the result; default: the name of the file or table."""

@@ -50,6 +50,49 @@ order by file
 {%- endmacro %}
 
 
+{# Length and time of each object at a URL, without its content. #}
+{% macro object_statuses(files) %}
+select
+    filename,
+    size,
+    epoch_us(last_modified)
+from read_blob({{ files }})
+{%- endmacro %}
+
+
+{# Content of an object. #}
+{% macro object(file) %}
+select content
+from read_blob({{ file }})
+{%- endmacro %}
+
+
+{# ETag of each address that was asked for since the log was emptied. #}
+{% macro logged_etags() %}
+select
+    request.url,
+    response.headers['ETag']
+from duckdb_logs_parsed('HTTP')
+where response.headers['ETag'] is not null
+{%- endmacro %}
+
+
+{# Status of each answer of a server since the log was emptied, latest first. #}
+{% macro logged_statuses() %}
+select cast(response.status as varchar)
+from duckdb_logs_parsed('HTTP')
+where response.status is not null
+order by timestamp desc
+{%- endmacro %}
+
+
+{# The secret that DuckDB uses for a URL, if it has one. #}
+{% macro secret_of(url, kind) %}
+select name
+from which_secret({{ url }}, {{ kind }})
+{%- endmacro %}
+
+
 {# Schema of each Parquet file from its footer, depth first. #}
 {% macro parquet_schemas(files) %}
 select

@@ -379,8 +379,9 @@ def test_a_value_too_many_is_refused_even_if_it_reads_as_null(tmp_path: Path) ->
         ("", "the name of a table or file is empty. Is it a variable that is not set?"),
         ("none/b.csv", "none/b.csv: no such file. There is no folder none."),
         (
-            "https://user:p@ss@clinic.org/b.csv?signature=key",
-            "https://…@clinic.org/b.csv?…: only local files are read; download it first.",
+            "ftp://user:p@ss@clinic.org/b.csv?signature=key",
+            "ftp://…@clinic.org/b.csv?…: local files are read, and those at s3://, gs://, az:// "
+            "and https://. Download it first.",
         ),
     ],
 )

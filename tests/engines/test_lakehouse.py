@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from extensions import figures_of
 
 import kanon_sql as kanon
 from kanon_sql.engines.duckdb.lakehouse import Snapshot, snapshot_of, table_format
-
-PACKAGES = (
-    "duckdb==1.5.5",
-    *(f"duckdb-extension-{name}==1.5.5" for name in ("avro", "delta", "iceberg")),
-    "deltalake==1.6.6",
-    "pyiceberg[sql-sqlite,pyarrow]==0.12.0",
-)
-SCRIPT = Path(__file__).parents[1] / "support" / "lakehouse.py"
-ROOT = SCRIPT.parents[2]
 
 
 def parquet(path: Path) -> None:
@@ -106,7 +96,7 @@ def test_no_filter_reaches_files_whose_bounds_lack_nan(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("metadata", "sentence"),
     [
-        ({"location": "s3://clinic/people"}, r"are in s3://, and only local files"),
+        ({"location": "s3://clinic/people"}, r"are in s3://, and only files of one place"),
         ({"properties": {"write.data.path": "gs://clinic"}}, r"are in gs://"),
         ({"format-version": None}, None),
     ],
@@ -166,27 +156,7 @@ def test_a_folder_called_metadata_is_no_table(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The figures of the script, in an environment whose DuckDB has the extensions."""
-    folder = tmp_path_factory.mktemp("lakehouse")
-    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
-    installed = subprocess.run(
-        [folder / "venv" / "bin" / "pip", "install", "--quiet", *PACKAGES, str(ROOT)],
-        capture_output=True,
-        text=True,
-    )
-    if installed.returncode:
-        pytest.skip("DuckDB's extensions can't be installed here")
-    (folder / "tables").mkdir()
-    (folder / "home").mkdir()
-    said = subprocess.run(
-        [folder / "venv" / "bin" / "python", SCRIPT, folder / "tables"],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "HOME": str(folder / "home")},
-    )
-    assert said.returncode == 0, said.stderr
-    figures: dict[str, Any] = json.loads(said.stdout)
-    return figures
+    return figures_of("lakehouse.py", tmp_path_factory)
 
 
 @pytest.mark.slow

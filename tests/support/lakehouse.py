@@ -20,9 +20,9 @@ ONE = pyarrow.table({"x": [1.0, float("nan")], "s": ["a", "b"]})
 TWO = pyarrow.table({"x": [5.0, 6.0], "s": ["c", "d"]})
 
 
-def install_extensions(home: Path) -> None:
+def install_extensions(home: Path, *names: str) -> None:
     """Put the extensions of the packages where DuckDB looks for installed ones."""
-    for name in ("avro", "delta", "iceberg"):
+    for name in ("avro", "delta", "iceberg", *names):
         found = importlib.util.find_spec(f"duckdb_extension_{name}")
         assert found is not None
         assert found.origin is not None

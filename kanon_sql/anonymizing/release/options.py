@@ -283,7 +283,8 @@ class ReleaseOptions:
 
         A cluster writes Parquet; its views are a file. Raises `SpecError` for other formats.
         """
-        path = path_argument(output)
+        is_place = writes_folders(engine) and isinstance(output, str) and output[-4:] != ".sql"
+        path = Path(str(output)) if is_place else path_argument(output)
         if path is None or not writes_folders(engine):
             return {"output": path}
         suffix = path.suffix.lower()

@@ -37,6 +37,7 @@ from kanon_sql.engines.duckdb.hub import (
     texts_in,
     translated_error,
 )
+from kanon_sql.engines.duckdb.objects import Answer
 from kanon_sql.engines.duckdb.released_frames import as_pandas
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
 from kanon_sql.engines.readers import TextOptions
@@ -137,7 +138,8 @@ class DuckDBEngine:
     def lock(self) -> None:
         """Restrict file access to the files named so far. `query` calls this first."""
         if self._owned and not self._targets.is_locked:
-            paths = ", ".join(map(literal, sorted(self._targets.paths)))
+            allowed = self._targets.paths.union(self._targets.objects.allowed_paths())
+            paths = ", ".join(map(literal, sorted(allowed)))
             self._session.execute(f"set allowed_paths = [{paths}]")
             folders = ", ".join(map(literal, sorted(self._targets.folders)))
             self._session.execute(f"set allowed_directories = [{folders}]")
@@ -242,7 +244,7 @@ class DuckDBEngine:
             try:
                 if is_text:
                     self._refuse_texts_for_null(final_name, name, written)
-                self._session.execute(
+                self._run(
                     f"copy (select {', '.join(columns)} from {identifier(name)}) "
                     f"to {literal(str(path))} "
                     f"({form}, use_tmp_file false)"
@@ -275,7 +277,7 @@ class DuckDBEngine:
     def records(self, table: Table, form: str) -> Any:
         """All records of a table as a pandas, polars or pyarrow object."""
         self.lock()
-        relation = self._session.sql(f"from {table.sql}")
+        relation = self._session.sql(self._in_place(f"from {table.sql}"))
         converters: dict[str, Callable[[], Any]] = {
             "pandas": partial(as_pandas, relation),
             "polars": relation.pl,
@@ -309,7 +311,7 @@ class DuckDBEngine:
 
     def renew(self) -> None:
         """In a user's session, end the snapshot and begin the next one."""
-        if not self._owned:
+        if not self._owned and not self._targets.objects.is_stuck:
             self._session.execute("rollback")
             self._session.execute("begin transaction read only")
 
@@ -317,6 +319,11 @@ class DuckDBEngine:
         """Close the session and remove its spill files."""
         self._targets.release()
         with self._closing:
+            if self._targets.objects.is_stuck and (left := self._finalizer.detach()):
+                # Closing would wait for the statement that waits for a server.
+                _, _, (_, spill), _ = left
+                if spill:
+                    spill.remove()
             self._finalizer()
 
     def evidence(self) -> list[FileEvidence]:
@@ -341,7 +348,7 @@ class DuckDBEngine:
 
     def verify_unchanged(self) -> None:
         """Raise `EngineError` if a file has changed since it was opened."""
-        self._targets.evidence.verify_unchanged()
+        self._targets.verify_unchanged()
 
     def __enter__(self) -> Self:
         return self
@@ -368,6 +375,13 @@ class DuckDBEngine:
                 "connection instead."
             ) from None
 
+    def _in_place(self, sql: str) -> str:
+        """The statement as it is executed: with whole URLs, and local copies of text objects."""
+        return self._targets.objects.in_place(sql)
+
+    def _waited(self, call: Callable[[], Answer]) -> Answer:
+        return self._targets.objects.waited(call)
+
     @property
     def _is_own_hub(self) -> bool:
         """Whether the session that answers was opened here and holds no user objects."""
@@ -375,7 +389,7 @@ class DuckDBEngine:
 
     def _run(self, sql: str) -> list[tuple[Any, ...]]:
         with ctrl_c():
-            return self._session.execute(sql).fetchall()
+            return self._targets.objects.run(sql)
 
     def _fetch(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a statement in the session that holds the tables."""
@@ -384,7 +398,7 @@ class DuckDBEngine:
 
     def _one_select(self, sql: str) -> duckdb.Statement:
         """DuckDB's parsed statement, which must be a single SELECT."""
-        statements = self._session.extract_statements(sql)
+        statements = self._session.extract_statements(self._in_place(sql))
         if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
             raise EngineError("refused to run anything but one SELECT statement.")
         return statements[0]
@@ -399,7 +413,8 @@ class DuckDBEngine:
         with self._explained(sql):
             self.lock()
             self._one_select(sql)
-            self._session.execute(f"create temp {kind} {identifier(name)} as {sql}", parameters)
+            statement = f"create temp {kind} {identifier(name)} as {self._in_place(sql)}"
+            self._waited(lambda: self._session.execute(statement, parameters))
         self._temp_relations[name] = kind
 
     @contextmanager
@@ -430,10 +445,14 @@ class DuckDBEngine:
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The rows of a statement, using its parsed form if given."""
         if self._targets.relation is None:
-            answer = self._session.execute(sql if parsed is None else parsed)
-            return [column[0] for column in answer.description or []], answer.fetchall()
+            statement = self._in_place(sql) if parsed is None else parsed
+            return self._waited(lambda: _fetched(self._session.execute(statement)))
         result = self._targets.relation.query(RELATION, self._ctes.in_dialect(sql))
         return (result.columns, result.fetchall()) if result else ([], [])
+
+
+def _fetched(answer: duckdb.DuckDBPyConnection) -> tuple[list[str], list[tuple[Any, ...]]]:
+    return [column[0] for column in answer.description or []], answer.fetchall()
 
 
 def nan_as_text(column: Iterable[Any]) -> list[Any]:

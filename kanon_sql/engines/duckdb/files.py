@@ -131,7 +131,10 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
         return (path,), ()
     if "://" in path:
         address = without_credentials(path)
-        raise InputError(f"{address}: only local files are read; download it first.")
+        raise InputError(
+            f"{address}: local files are read, and those at s3://, gs://, az:// and https://. "
+            "Download it first."
+        )
     if not any(character in path for character in GLOB_CHARACTERS):
         raise InputError(f"{path}: no such file.{_readable_neighbours(path)}")
     matches = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]

@@ -11,16 +11,19 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import duckdb
 
+from kanon_sql.engines.duckdb.extensions import require_extensions
 from kanon_sql.engines.readers import call
-from kanon_sql.errors import InputError, MissingDriverError
+from kanon_sql.errors import InputError
+from kanon_sql.files import is_url_of_object
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 
@@ -72,39 +75,48 @@ def table_format(path: str) -> TableFormat | None:
     return "iceberg" if is_metadata or holds_metadata else None
 
 
-def load_extensions(
+def format_among(names: Iterable[str]) -> TableFormat | None:
+    """The format of the table in a folder, by the names of the files below it.
+
+    >>> format_among(["_delta_log/00000000000000000000.json"]), format_among(["metadata/a.parquet"])
+    ('delta', None)
+    """
+    names = list(names)
+    if any(name.startswith(f"{_LOG}/") for name in names):
+        return "delta"
+    return "iceberg" if any(fnmatchcase(name, f"metadata/{_METADATA}") for name in names) else None
+
+
+def require_reader(
     session: duckdb.DuckDBPyConnection, path: str, format_name: TableFormat, *, is_ours: bool
 ) -> None:
     """Load the extensions of a format in a session of ours; in a user's, require them loaded.
 
     Raises `MissingDriverError` naming the ones to install.
     """
-    advice = (
-        'installed. Install it, which downloads it: python -c "import duckdb; '
-        "duckdb.default_connection().install_extension('{}')\""
-        if is_ours
-        else "loaded in this session. Load it there: load {}"
-    )
-    for name in _EXTENSIONS[format_name]:
-        if is_ours:
-            with suppress(duckdb.Error):
-                session.load_extension(name)
-        if not _is_loaded(session, name):
-            raise MissingDriverError(
-                f"{path} is a table in the format of {_TITLES[format_name]}, and DuckDB "
-                f'{duckdb.__version__} has no extension "{name}" {advice.format(name)}'
-            )
+    need = f"{path} is a table in the format of {_TITLES[format_name]}"
+    require_extensions(session, need, _EXTENSIONS[format_name], is_ours=is_ours)
 
 
-def _is_loaded(session: duckdb.DuckDBPyConnection, extension: str) -> bool:
-    return session.execute(render("is_loaded", extension=literal(extension))).fetchall() == [
-        (True,)
-    ]
+class Files(NamedTuple):
+    """How the small files of a table are found and read: locally, or in an object store."""
+
+    listed: Callable[[str], Sequence[str]]
+    """The files that match a glob, the newest last."""
+    read: Callable[[str], bytes]
 
 
-def snapshot_of(path: str, format_name: TableFormat) -> Snapshot:
+def _local_files(pattern: str) -> list[str]:
+    folder, name = os.path.split(pattern)
+    return list(map(str, sorted(Path(folder).glob(name), key=_written)))
+
+
+LOCAL = Files(_local_files, lambda file: Path(file).read_bytes())
+
+
+def snapshot_of(path: str, format_name: TableFormat, files: Files = LOCAL) -> Snapshot:
     """The current snapshot of the table. Raises `InputError` where the files don't determine it."""
-    return _of_delta(path) if format_name == "delta" else _of_iceberg(path)
+    return (_of_delta if format_name == "delta" else _of_iceberg)(path.rstrip("/"), files)
 
 
 def parquet_below(folder: str) -> Iterator[Path]:
@@ -112,57 +124,62 @@ def parquet_below(folder: str) -> Iterator[Path]:
     return Path(folder).rglob("*.parquet")
 
 
-def _of_delta(path: str) -> Snapshot:
-    folder = Path(path)
+def _of_delta(path: str, files: Files) -> Snapshot:
     commits = {
-        int(file.name[:20]): file
-        for file in sorted((folder / _LOG).iterdir())
-        if re.fullmatch(r"\d{20}\.(json|checkpoint\.(.+\.)?parquet)", file.name)
+        int(os.path.basename(file)[:20]): file
+        for file in sorted(files.listed(f"{path}/{_LOG}/*"))
+        if re.fullmatch(r"\d{20}\.(json|checkpoint\.(.+\.)?parquet)", os.path.basename(file))
     }
     if not commits:
         raise InputError(f"{path} is no Delta table: {_LOG} has no commit.")
-    version = max(commits)
+    version, folder = max(commits), _absolute(path)
     return Snapshot(
-        folder.absolute().name,
+        os.path.basename(folder),
         f"Delta version {version}",
         "delta_scan",
-        str(folder),
+        path,
         {"version": str(version)},
-        str(commits[version]),
-        (str(folder.absolute()),),
+        commits[version],
+        (folder,),
     )
 
 
-def _of_iceberg(path: str) -> Snapshot:
-    file = _metadata_file(Path(path))
-    metadata = _read_metadata(file)
-    folder, snapshot = file.absolute().parent.parent, metadata.get("current-snapshot-id")
+def _of_iceberg(path: str, files: Files) -> Snapshot:
+    file = _metadata_file(path, files)
+    metadata = _read_metadata(file, files)
+    folder, snapshot = _absolute(file).rpartition("/metadata/")[0], metadata.get(_CURRENT)
     is_empty = snapshot in (None, -1)
     return Snapshot(
-        folder.name,
+        os.path.basename(folder),
         "Iceberg without a snapshot" if is_empty else f"Iceberg snapshot {snapshot}",
         "iceberg_scan",
-        str(file),
+        file,
         {} if is_empty else {"snapshot_from_id": str(snapshot)},
-        str(file),
-        tuple({str(folder): None, **dict.fromkeys(_data_folders(path, metadata))}),
+        file,
+        tuple({folder: None, **dict.fromkeys(_data_folders(path, metadata))}),
     )
 
 
-def _metadata_file(place: Path) -> Path:
+_CURRENT = "current-snapshot-id"
+
+
+def _absolute(path: str) -> str:
+    return path if is_url_of_object(path) else str(Path(path).absolute())
+
+
+def _metadata_file(place: str, files: Files) -> str:
     """The metadata file itself, or the one that the table's hint names."""
-    if place.is_file():
+    if place.endswith(_METADATA[1:]):
         return place
-    hint = place / "metadata" / "version-hint.text"
-    if hint.is_file():
-        version = hint.read_text("utf-8", "replace").strip()
+    metadata = files.listed(f"{place}/metadata/{_METADATA}")
+    for hint in files.listed(f"{place}/metadata/version-hint.tex*"):
+        version = files.read(hint).decode("utf-8", "replace").strip()
         for name in (f"v{version}.metadata.json", f"{version}.metadata.json"):
-            if (place / "metadata" / name).is_file():
-                return place / "metadata" / name
-    latest = max((place / "metadata").glob(_METADATA), key=_written)
+            if (named := f"{place}/metadata/{name}") in metadata:
+                return named
     raise InputError(
         f"{place} is an Iceberg table, and only its catalogue knows which metadata file is the "
-        f"current one. Name that file as the table; the latest here is {latest}."
+        f"current one. Name that file as the table; the latest here is {metadata[-1]}."
     )
 
 
@@ -170,11 +187,11 @@ def _written(file: Path) -> tuple[int, str]:
     return file.stat().st_mtime_ns, file.name
 
 
-def _read_metadata(file: Path) -> dict[str, Any]:
+def _read_metadata(file: str, files: Files) -> dict[str, Any]:
     try:
-        with gzip.open(file) if ".gz." in file.name else file.open("rb") as raw:
-            metadata = json.load(raw)
-    except (OSError, ValueError, RecursionError):
+        raw = files.read(file)
+        metadata = json.loads(gzip.decompress(raw) if ".gz." in file else raw)
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError):
         metadata = None
     if not isinstance(metadata, dict) or "format-version" not in metadata:
         raise InputError(f"{file} is no metadata file of an Iceberg table.")
@@ -184,15 +201,19 @@ def _read_metadata(file: Path) -> dict[str, Any]:
 def _data_folders(path: str, metadata: dict[str, Any]) -> Iterator[str]:
     """The folders that the metadata name for the table's files.
 
-    Raises `InputError` for a place that is no local folder.
+    Raises `InputError` for a place that is neither local nor where the metadata are.
     """
     properties = metadata.get("properties") or {}
     locations = (metadata.get("location"), properties.get("write.data.path"))
-    for place in filter(None, locations):
-        url = urlsplit(str(place))
-        if url.scheme not in ("", "file"):
+    here = urlsplit(path).scheme if is_url_of_object(path) else ""
+    for place in map(str, filter(None, locations)):
+        url = urlsplit(place)
+        if here and url.scheme.rstrip("an") == here.rstrip("an"):  # s3, s3a, s3n
+            yield place
+        elif not here and url.scheme in ("", "file"):
+            yield unquote(url.path)
+        else:
             raise InputError(
-                f"{path}: the files of this table are in {url.scheme}://, and only local files "
-                "are read."
+                f"{path}: the files of this table are in {url.scheme or 'file'}://, and only files "
+                "of one place are read. Name its metadata file there."
             )
-        yield unquote(url.path)

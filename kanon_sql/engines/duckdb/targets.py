@@ -41,12 +41,15 @@ from kanon_sql.engines.duckdb.hub import (
     without_values,
 )
 from kanon_sql.engines.duckdb.lakehouse import (
+    LOCAL,
+    Files,
     TableFormat,
-    load_extensions,
     parquet_below,
+    require_reader,
     snapshot_of,
     table_format,
 )
+from kanon_sql.engines.duckdb.objects import Objects, objects_at, renamed_in_errors
 from kanon_sql.engines.failures import stopped
 from kanon_sql.engines.names import display_name, name_parts, resolved_name, without_database
 from kanon_sql.engines.readers import (
@@ -58,7 +61,17 @@ from kanon_sql.engines.readers import (
     require_usable_names,
 )
 from kanon_sql.errors import EngineError, InputError, KanonError, option
-from kanon_sql.files import KINDS, Kind, file_kind, foreign_format, is_sqlite
+from kanon_sql.files import (
+    KINDS,
+    Kind,
+    file_kind,
+    foreign_format,
+    is_sqlite,
+    is_url_of_object,
+    path_of_url,
+    shown_url,
+    whole_url,
+)
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.tables import Column, Table
@@ -100,11 +113,14 @@ class Targets:
         """Whether file access is locked."""
         self.stopping = threading.Event()
         """Set to cancel reads that happen in Python rather than in DuckDB."""
+        self.objects = Objects(session, is_ours=is_ours, stopping=self.stopping)
 
     def table(self, target: Any) -> Table:
         """Resolve a target. Raises `InputError` if it can't be read completely."""
         if isinstance(target, str | os.PathLike):
-            text = os.fspath(target)
+            text: str = shown_url(os.fspath(target))
+            if is_url_of_object(text):
+                return self._at_url(text)
             if format_name := table_format(text):
                 return self._snapshot(text, format_name)
             if text.endswith("/") and folder_of_files(text):
@@ -128,11 +144,17 @@ class Targets:
         """Release relations and data frames."""
         self.relation = None
         self._frames.clear()
+        self.objects.release()
+
+    def verify_unchanged(self) -> None:
+        """Raise `EngineError` if a file or an object has changed since it was opened."""
+        self.evidence.verify_unchanged()
+        self.objects.verify_unchanged()
 
     def translated_error(self, error: duckdb.Error, *, before_rows: bool = True) -> KanonError:
         """Translate an error. Raises `EngineError` instead if a file has changed."""
         if not isinstance(error, duckdb.InterruptException):
-            self.evidence.verify_unchanged()
+            self.verify_unchanged()
         return translated_error(error, before_rows=before_rows)
 
     def delimiter_in(self, name: str) -> str:
@@ -173,10 +195,12 @@ class Targets:
         """The table of the files at a path, `is_complete` where its glob matches no others."""
         final_name, text = self._unfinished.get(path, path), self._text_options(path)
         kind = _file_format(path, final_name)
-        for file in files:
-            require_readable(file)
-        self.evidence.note(files)
-        name = os.path.basename(final_name)
+        is_local = not is_url_of_object(files[0])
+        if is_local:
+            for file in files:
+                require_readable(file)
+            self.evidence.note(files)
+        name = os.path.basename(path_of_url(final_name))
         if kind == "arrow":
             return self._readable(name, path, readable_arrow(read_arrow(files)))
         try:
@@ -194,9 +218,10 @@ class Targets:
         except duckdb.Error as error:
             raise self.translated_error(error) from None
         except InputError:
-            self.evidence.verify_unchanged()
+            self.verify_unchanged()
             raise
-        self.paths |= {path, *files, *map(as_pattern, files)}
+        if is_local:
+            self.paths |= {path, *files, *map(as_pattern, files)}
         return Table(
             name,
             source.sql,
@@ -208,17 +233,53 @@ class Targets:
             records=source.records,
         )
 
+    def _at_url(self, url: str) -> Table:
+        """The table of an object, of several, or of a Delta or Iceberg table in a store."""
+        require_one_line(url)
+        self._require_open(url)
+        objects = self.objects
+        with objects.opening(url):
+            try:
+                listing = objects_at(url, objects.listed)
+                if listing.format_name:
+                    in_store = Files(objects.listed, objects.content_of)
+                    return self._snapshot(url, listing.format_name, in_store)
+                with partitions_withheld(url, listing.files):
+                    table = self._of_objects(listing.pattern, listing.files)
+            except duckdb.Error as error:
+                raise translated_error(error) from None
+        name = url.split("/")[-2] if url.endswith("/") else table.name
+        return replace(table, name=name, left_out=listing.left_out)
+
+    def _of_objects(self, pattern: str, files: tuple[str, ...]) -> Table:
+        """The table of Parquet objects, or of local copies of others."""
+        kind = _file_format(pattern, pattern)
+        self.objects.note(files)
+        if kind == "parquet":
+            return self._table_of(pattern, files, is_complete=False)
+        copies = self.objects.copies_of(files)
+        with renamed_in_errors({copy: file for file, copy in copies.items()}):
+            table = self._table_of(pattern, tuple(copies.values()), is_complete=False)
+        for file, copy in copies.items():
+            shown, local = (literal(as_pattern(path)) for path in (file, copy))
+            table = replace(
+                table,
+                sql=table.sql.replace(local, shown),
+                in_lines=table.in_lines.replace(local, shown),
+            )
+        return table
+
     def _require_open(self, path: str) -> None:
         if self.is_locked and path not in self.paths:
             raise EngineError(f"{path}: name every file before the first query.")
 
-    def _snapshot(self, path: str, format_name: TableFormat) -> Table:
+    def _snapshot(self, path: str, format_name: TableFormat, files: Files = LOCAL) -> Table:
         """The current snapshot of a Delta or Iceberg table."""
         require_one_line(path)
         self._require_open(path)
-        load_extensions(self._session, path, format_name, is_ours=self._is_ours)
-        snapshot = snapshot_of(path, format_name)
-        self.evidence.note([snapshot.evidence])
+        require_reader(self._session, path, format_name, is_ours=self._is_ours)
+        snapshot = snapshot_of(path, format_name, files)
+        (self.evidence if files is LOCAL else self.objects).note([snapshot.evidence])
         try:
             columns = self.columns(snapshot.from_item(has_floats=False))
         except duckdb.Error as error:
@@ -226,7 +287,9 @@ class Targets:
         require_usable_names(path, [column.name for column in columns])
         self.paths.add(path)
         self.folders |= set(snapshot.folders)
-        self.scanned |= {str(file) for folder in snapshot.folders for file in parquet_below(folder)}
+        if files is LOCAL:
+            below = (file for folder in snapshot.folders for file in parquet_below(folder))
+            self.scanned |= set(map(str, below))
         sql = snapshot.from_item(has_floats=any(map(_holds_floats, columns)))
         return Table(snapshot.name, sql, columns, snapshot=snapshot.words)
 
@@ -290,12 +353,20 @@ class Targets:
     def _open_files_in(self, definitions: Sequence[str]) -> None:
         """Allow and fingerprint the files that a view reads."""
         for path in (path for definition in definitions for path in paths_in(definition)):
+            if self._is_ours and is_url_of_object(path):
+                self._open_objects_in_view(shown_url(path))
+                continue
             try:
                 files = list_files(path, self._reading)
             except InputError:
                 continue
             self.evidence.note(files)
             self.paths |= {path, *files}
+
+    def _open_objects_in_view(self, url: str) -> None:
+        with self.objects.opening(url):
+            self.objects.note(objects_at(url, self.objects.listed).files)
+        self.paths.add(whole_url(url))
 
     def _framed(self, name: str, target: Any) -> Table:
         self.scanned |= set(scanned_files(target))
@@ -360,7 +431,7 @@ class Targets:
 
     def _run(self, sql: str) -> list[tuple[Any, ...]]:
         with ctrl_c():
-            return self._session.execute(sql).fetchall()
+            return self.objects.run(sql)
 
 
 def with_unusable(columns: Iterable[Column], unusable: Mapping[str, str]) -> tuple[Column, ...]:
