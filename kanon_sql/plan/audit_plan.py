@@ -8,14 +8,13 @@ prints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.answers import Answers
-from kanon_sql.plan.bound_columns import bound_column
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
     labelled,
@@ -25,6 +24,7 @@ from kanon_sql.plan.check_sql import (
 from kanon_sql.plan.earlier_plan import steps_with_earlier
 from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.join_columns import sides
+from kanon_sql.plan.other_columns import other_columns_steps
 from kanon_sql.plan.preconditions import preconditions, without_entity
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import (
@@ -57,7 +57,7 @@ from kanon_sql.question.models.sizes import KAnonymity
 from kanon_sql.question.spec import SHOWN
 from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Column, family
+from kanon_sql.sql.tables import family
 
 SURVEY = "survey_classes"
 """The step on survey weights."""
@@ -68,10 +68,6 @@ They are needed for the individual risk.
 """
 
 
-_COUNTED = ("text", "number", "time", "boolean")
-"""Type families whose values every database can count."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReferenceStep(PlannedStep):
     """The step that joins the release with one reference, and the checks it answers."""
@@ -80,21 +76,6 @@ class ReferenceStep(PlannedStep):
     checks: tuple[LabelledCheck, ...]
     people: PlannedStep | None = None
     """The same counts per person, for people with records in several classes."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ColumnsStep(PlannedStep):
-    """A step that counts something of each of several columns."""
-
-    columns: tuple[str, ...]
-
-
-class UnassignedStep(ColumnsStep):
-    """Counts the distinct values of the unassigned columns, approximately."""
-
-
-class InsensitiveStep(ColumnsStep):
-    """Counts who is alone in each insensitive column that the spec gives no reason for."""
 
 
 AnyStep = TypeVar("AnyStep", bound=PlannedStep)
@@ -205,8 +186,7 @@ def _steps_on_classes(question: ResolvedQuestion, keyed: ResolvedQuestion) -> It
         yield from [reference.people] if reference.people else ()
     for earlier in steps_with_earlier(question):
         yield from (earlier, *earlier.further)
-    yield from _unassigned(question)
-    yield from _insensitive(question)
+    yield from other_columns_steps(question)
 
 
 def _classes(question: ResolvedQuestion) -> Statement:
@@ -434,60 +414,6 @@ def _with_reference(
         else None
     )
     return [classes] if people is None else [classes, people]
-
-
-def _unassigned(question: ResolvedQuestion) -> Iterator[PlannedStep]:
-    columns = list(_countable(question.roles.unassigned, question))
-    if not columns or not question.table.approximates:
-        return
-    counting = step(
-        question,
-        "unassigned",
-        f"About how many different values has each column of {question.table.name} that has no "
-        "role?",
-        render("approximate_distinct", relation=records(question, columns), columns=columns),
-    )
-    yield UnassignedStep(
-        statement=counting, when=with_records, columns=tuple(column.name for column in columns)
-    )
-
-
-def _insensitive(question: ResolvedQuestion) -> Iterator[PlannedStep]:
-    unexplained = [
-        column
-        for column, reviewed in zip(
-            question.roles.insensitive, question.spec.insensitive.values(), strict=True
-        )
-        if reviewed.why is None
-    ]
-    columns = list(_countable(unexplained, question))
-    if not columns:
-        return
-    people = "people" if question.entity else "records"
-    counting = step(
-        question,
-        "insensitive",
-        f"How many {people} of {question.table.name} have a value of an insensitive column that no "
-        "other has?",
-        render(
-            "alone_by_column",
-            relation=records(question, [*columns, *([question.entity] if question.entity else [])]),
-            columns=columns,
-            entity=question.entity,
-        ),
-    )
-    yield InsensitiveStep(
-        statement=counting, when=with_records, columns=tuple(column.name for column in columns)
-    )
-
-
-def _countable(columns: Iterable[Column], question: ResolvedQuestion) -> Iterator[BoundColumn]:
-    """The columns whose values the database can group."""
-    for column in columns:
-        if not column.unusable_because and (
-            question.table.embedded or family(column.type) in _COUNTED
-        ):
-            yield bound_column(column)
 
 
 def _shown(question: ResolvedQuestion) -> Iterator[PlannedStep]:

@@ -89,6 +89,10 @@ class Table:
     """The number of records, if metadata has it, so that nothing is read for it."""
     approximates: bool = True
     """Whether the database counts distinct values approximately."""
+    samples: bool = True
+    """Whether the database has a hash by which combinations of values are sampled."""
+    numbered_by: str = field(default="", compare=False)
+    """The number of each record from 0 by which a few are read without the others, in SQL."""
     nearly_all: float = 0.85
     """Least share of distinct values, counted approximately, in a column that differs in nearly
     every record: three standard errors of the coarsest sketch (Spark's, 5 %) below 1."""
