@@ -67,10 +67,10 @@ def other_columns_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
 
 
 def _together(plan: Plan, answers: Answers) -> Iterator[str]:
-    alone = alone_with_others(plan, answers)
+    """A warning if all other columns single out many more than the quasi-identifiers."""
+    alone, question = alone_with_others(plan, answers), plan.question
     if alone is None or alone.most - uniques(answers) <= MOST_ALONE * alone.of:
         return
-    question = plan.question
     kinds = [
         (f"{_listed([column.name for column in countable(columns, question)])} ({kind})")
         for columns, kind in (

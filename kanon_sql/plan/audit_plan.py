@@ -94,6 +94,11 @@ class Plan:
         """The steps of a kind."""
         return (step for step in self.steps if isinstance(step, kind))
 
+    def without(self, kind: type[PlannedStep]) -> Plan:
+        """The same plan, without the steps of a kind."""
+        steps = tuple(step for step in self.steps if not isinstance(step, kind))
+        return replace(self, steps=steps)
+
     @property
     def statements(self) -> tuple[Statement, ...]:
         """The statement of every step, once; those that may take their place are left out."""

@@ -32,20 +32,28 @@ _COUNTED = ("text", "number", "time", "boolean")
 """Type families whose values every database can count."""
 
 
+class OtherColumnsStep(PlannedStep):
+    """A step on columns that no check uses."""
+
+
+class TogetherStep(OtherColumnsStep):
+    """A step on all of them together with the quasi-identifiers."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class AloneStep(PlannedStep):
-    """Counts who is alone in the quasi-identifiers and all other columns together."""
+class AloneStep(TogetherStep):
+    """Counts who is alone."""
 
     one_in: int = 1
     """The share of the combinations (people) that are looked at."""
 
 
-class WindowsStep(PlannedStep):
+class WindowsStep(TogetherStep):
     """Counts who is alone among some of the records."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnsStep(PlannedStep):
+class ColumnsStep(OtherColumnsStep):
     """A step that counts something of each of several columns."""
 
     columns: tuple[str, ...]
@@ -246,8 +254,9 @@ def _may_be_alone(answers: Answers) -> bool:
 
 
 def _are_alone(answers: Answers) -> bool:
-    """Whether a column may single out many: only then are many alone in all columns together."""
+    """Whether a column may single out many, as far as the count of all columns together tells."""
     if (row := answers.row("other_columns")) is not None:
         return int(row["kanon_alone"]) > MOST_ALONE * everyone(answers.counted)
-    sampled = answers.row("other_columns_sample")
-    return sampled is not None and "kanon_known_1" not in sampled and bool(sampled["kanon_alone"])
+    if (sampled := answers.row("other_columns_sample")) is not None:
+        return "kanon_combinations" not in sampled and bool(sampled["kanon_alone"])
+    return bool(answers.sizes) and answers.row("windows") is None
