@@ -164,11 +164,12 @@ def _windows(
     question: ResolvedQuestion, columns: list[BoundColumn], known: int | None
 ) -> str | None:
     """The records of some windows, if the table has numbers by which they are read alone."""
-    numbered_by = question.table.numbered_by
+    numbered_by, parts = question.table.numbered_by, question.table.parts
     if not known or known < LEAST_WITH_WINDOWS or not numbered_by or question.entity:
         return None
-    length = min(WINDOW_RECORDS, SAMPLED_CELLS // len(columns)) // WINDOWS
-    starts = [(2 * window + 1) * known // (2 * WINDOWS) for window in range(WINDOWS)]
+    each = -(-WINDOWS // parts)
+    length = max(1, min(WINDOW_RECORDS, SAMPLED_CELLS // len(columns)) // (each * parts))
+    starts = [window * known // (each * parts) for window in range(each)]
     return render(
         "records",
         relation=question.table.sql,

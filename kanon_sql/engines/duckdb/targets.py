@@ -211,9 +211,8 @@ class Targets:
             in_lines=source.in_lines,
             is_named=text.header is not None,
             records=source.records,
-            numbered_by=_numbers("file_row_number", columns)
-            if source.records is not None and len(files) == 1
-            else "",
+            numbered_by=_numbers("file_row_number", columns) if kind == "parquet" else "",
+            parts=len(files),
         )
 
     def _require_open(self, path: str) -> None:
