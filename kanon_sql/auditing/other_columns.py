@@ -71,25 +71,25 @@ def _together(plan: Plan, answers: Answers) -> Iterator[str]:
     alone, question = alone_with_others(plan, answers), plan.question
     if alone is None or alone.most - uniques(answers) <= MOST_ALONE * alone.of:
         return
-    kinds = [
-        (f"{_listed([column.name for column in countable(columns, question)])} ({kind})")
-        for columns, kind in (
-            (question.roles.unassigned, "unassigned"),
-            (question.roles.insensitive, "insensitive"),
+    others = {
+        kind: [column.name for column in countable(columns, question)]
+        for kind, columns in (
+            ("unassigned", question.roles.unassigned),
+            ("insensitive", question.roles.insensitive),
         )
-        if any(countable(columns, question))
-    ]
+    }
+    kinds = [f"{_listed(names)} ({kind})" for kind, names in others.items() if names]
+    is_one = sum(map(len, others.values())) == 1
+    source = (
+        "profile shows"
+        if alone.is_exact
+        else "It is estimated from a sample; profile counts exactly"
+    )
     yield (
         f"With {' and '.join(kinds)}, {_words(alone, bool(question.entity))} alone"
-        f"{', counting NULL as a value' if question.wildcard else ''}. "
-        f"{_MORE if alone.is_exact else _MORE_THAN_A_SAMPLE}"
+        f"{', counting NULL as a value' if question.wildcard else ''}. {source} what "
+        f"{'it' if is_one else 'each of them'} adds."
     )
-
-
-_MORE = "profile shows what each of them adds."
-_MORE_THAN_A_SAMPLE = (
-    "It is estimated from a sample; profile counts exactly what each of them adds."
-)
 
 
 def _words(alone: Alone, are_people: bool) -> str:

@@ -11,7 +11,9 @@
 {% if embedded %}
 select count({{ "*" if entity is none else "distinct kanon_person" }}) as kanon_alone
 from (
-    select {{ "1" if entity is none else "min(" ~ kanon_sql.ident(entity) ~ ")" }} as kanon_person
+    select {{ "1 as kanon_one"
+        if entity is none
+        else "min(" ~ kanon_sql.ident(entity) ~ ") as kanon_person" }}
     from {{ relation | indent(4) }}
     group by {{ kanon_sql.hash_of_row(columns) | indent(4) }}
     having {{ "count(*) = 1"

@@ -23,7 +23,9 @@ from kanon_sql.question.spec import AuditSpec
 
 MILLION = 1_000_000
 SHOWS = "profile shows what each of them adds."
+SHOWS_IT = "profile shows what it adds."
 SAMPLED = "It is estimated from a sample; profile counts exactly what each of them adds."
+SAMPLED_IT = "It is estimated from a sample; profile counts exactly what it adds."
 
 
 def together(source: object, **question: object) -> list[str]:
@@ -91,7 +93,7 @@ def test_what_is_said_begins_above_a_twentieth() -> None:
     more = pyarrow.table({"zip": ["1"] * 40, "code": [*["a"] * 37, None, "b", "c"]})
 
     assert together(few) == []
-    assert together(more) == [f'With "code" (unassigned), 3 of 40 records are alone. {SHOWS}']
+    assert together(more) == [f'With "code" (unassigned), 3 of 40 records are alone. {SHOWS_IT}']
 
 
 def test_who_is_alone_without_them_is_not_added_by_them() -> None:
@@ -100,7 +102,7 @@ def test_who_is_alone_without_them_is_not_added_by_them() -> None:
 
     assert together(data) == []
     assert together(data, where="zip <> 'z0'") == [
-        f'With "pet" (unassigned), 22 of 38 records are alone. {SHOWS}'
+        f'With "pet" (unassigned), 22 of 38 records are alone. {SHOWS_IT}'
     ]
 
 
@@ -114,7 +116,7 @@ def test_people_are_counted_once() -> None:
     )
 
     assert together(data, entity="who") == [
-        f'With "ward" (unassigned), 2 of 6 people are alone. {SHOWS}'
+        f'With "ward" (unassigned), 2 of 6 people are alone. {SHOWS_IT}'
     ]
 
 
@@ -154,7 +156,7 @@ def test_a_wildcard_says_how_null_is_counted() -> None:
         (
             "if(i % 5 = 0, i, i % 5) as code",
             MILLION // 5,
-            [f'With "code" (unassigned), ABOUT of 1 million records are alone. {SAMPLED}'],
+            [f'With "code" (unassigned), ABOUT of 1 million records are alone. {SAMPLED_IT}'],
         ),
     ],
 )
@@ -194,7 +196,7 @@ def test_with_a_condition_the_records_are_counted_first(tmp_path: Path) -> None:
 
     assert run("code < 1000") == (
         ["classes", "other_columns", "unassigned"],
-        f'With "code" (unassigned), all 1,000 records are alone. {SHOWS}',
+        f'With "code" (unassigned), all 1,000 records are alone. {SHOWS_IT}',
     )
     assert run("code < 1100000")[0] == ["classes", "other_columns_sample"]
 
