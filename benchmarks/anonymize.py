@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from run import HERE, Pair, by_hand, census, paired, publish, seconds
+from results_file import publish
+from run import HERE, Pair, by_hand, census, paired, seconds
 
 import kanon_sql as kanon
 from kanon_sql.anonymizing.release.suppression import RELEASED, suppress

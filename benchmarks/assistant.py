@@ -20,7 +20,8 @@ from time import perf_counter
 
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from run import publish, seconds
+from results_file import publish
+from run import seconds
 
 import kanon_sql as kanon
 from kanon_sql.cli import demo

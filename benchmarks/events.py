@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow
-from run import publish, seconds
+from results_file import publish
+from run import seconds
 
 import kanon_sql as kanon
 

@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from run import HERE, QUESTIONS, SENSITIVE, peak_memory, publish
+from results_file import publish
+from run import HERE, QUESTIONS, SENSITIVE, peak_memory
 
 import kanon_sql as kanon
 

@@ -27,7 +27,8 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 from anonymize import by_anjana
-from run import HERE, Pair, census, publish, seconds
+from results_file import publish
+from run import HERE, Pair, census, seconds
 
 import kanon_sql as kanon
 from kanon_sql.anonymizing.search.costs import Preferences

@@ -2,7 +2,8 @@
 
     python benchmarks/run.py                     the 10-million-row table, a few minutes
     python benchmarks/run.py --scale             also 1, 10 and 100 million rows under 2 GiB
-    python benchmarks/run.py --peers             also pyCANON and pandas, on the same data
+    python benchmarks/run.py --peers             also pandas, polars and pyCANON, on the same data
+    python benchmarks/run.py --only Starting     one section alone
     python benchmarks/run.py --report            also pyCANON's whole report, which takes minutes
 
 Needs `pip install 'kanon-sql[bench]'`. Writes its part of benchmarks/results.md; the tables it
@@ -14,18 +15,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.metadata import version
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import duckdb
+from results_file import publish
 
 import kanon_sql as kanon
 
@@ -70,20 +69,33 @@ def paired(
 
 
 class Pair:
-    def __init__(self, theirs: float, ours: float, ratio: float) -> None:
-        self.theirs, self.ours, self.ratio = theirs, ours, ratio
+    """Medians of paired times in seconds, with the median of their ratios and its range."""
+
+    def __init__(
+        self, theirs: float, ours: float, ratio: float, ratios: Sequence[float] = ()
+    ) -> None:
+        self.theirs, self.ours, self.ratio, self.ratios = theirs, ours, ratio, ratios
 
     @classmethod
     def of(cls, times: Sequence[tuple[float, float]]) -> Pair:
         """The medians of paired times, theirs first."""
+        ratios = [ours / theirs for theirs, ours in times]
         return cls(
             theirs=statistics.median(t for t, _ in times),
             ours=statistics.median(o for _, o in times),
-            ratio=statistics.median(o / t for t, o in times),
+            ratio=statistics.median(ratios),
+            ratios=ratios,
         )
 
+    @property
+    def spread(self) -> str:
+        """The ratio, with the smallest and the largest where there are three or more."""
+        if len(self.ratios) < 3:
+            return f"{self.ratio:.2f}"
+        return f"{self.ratio:.2f} ({min(self.ratios):.2f} to {max(self.ratios):.2f})"
+
     def row(self, label: str) -> str:
-        return f"| {label} | {self.theirs:.2f} s | {self.ours:.2f} s | {self.ratio:.2f} |"
+        return f"| {label} | {self.theirs:.2f} s | {self.ours:.2f} s | {self.spread} |"
 
 
 def by_hand(query: str) -> list[tuple[object, ...]]:
@@ -92,29 +104,39 @@ def by_hand(query: str) -> list[tuple[object, ...]]:
         return connection.execute(query).fetchall()
 
 
-def one_question(path: Path, runs: int) -> Iterator[str]:
-    """`audit --k` against the GROUP BY that an engineer would type."""
+def one_question(path: Path, runs: int, *, insensitive: bool = False) -> Iterator[str]:
+    """`audit --k` against the GROUP BY that an engineer would type; the other columns have no role,
+    or are declared insensitive."""
     yield "| quasi-identifiers | GROUP BY | audit --k 5 | ratio |"
     yield "|---|---|---|---|"
     for label, columns in QUESTIONS.items():
+        others = [column for column in columns_of(path) if column not in columns]
         plain = (
             f"select min(n) from (select {', '.join(columns)}, count(*) as n "
             f"from read_parquet('{path}') group by {', '.join(columns)})"
         )
         yield paired(
-            lambda columns=columns: kanon.audit(
-                path, quasi_identifiers=columns, checks=[kanon.KAnonymity(k=5)]
+            lambda columns=columns, others=others: kanon.audit(
+                path,
+                quasi_identifiers=columns,
+                checks=[kanon.KAnonymity(k=5)],
+                insensitive=others if insensitive else [],
             ),
             lambda plain=plain: by_hand(plain),
             runs,
         ).row(f"{', '.join(columns)} ({label})")
 
 
+def columns_of(path: Path) -> list[str]:
+    return [name for name, *_ in by_hand(f"describe from '{path}'")]
+
+
 def every_model(path: Path, runs: int) -> Iterator[str]:
-    """All models of one sensitive attribute, and of three, against the plain GROUP BY."""
+    """All models of one sensitive attribute, and of three, against the plain GROUP BY; of one also
+    against the query that an engineer would type for l-diversity."""
     yield (
         "| quasi-identifiers | GROUP BY | all models of one attribute | ratio "
-        "| of three | one count(distinct s) |"
+        "| of three | one attribute beside count(distinct s) |"
     )
     yield "|---|---|---|---|---|---|"
     for label, columns in QUESTIONS.items():
@@ -132,18 +154,16 @@ def every_model(path: Path, runs: int) -> Iterator[str]:
         def audited(columns: list[str] = columns, more: tuple[str, ...] = ()) -> object:
             return kanon.audit(path, quasi_identifiers=columns, sensitive=[SENSITIVE, *more])
 
-        one = paired(audited, lambda plain=plain: by_hand(plain), runs)
+        by_distinct = paired(audited, lambda distinct=distinct: by_hand(distinct), runs)
+        one = paired(audited, lambda plain=plain: by_hand(plain), runs, warm=True)
         three = paired(
             lambda columns=columns, others=others: audited(columns, tuple(others)),
             lambda plain=plain: by_hand(plain),
             max(1, runs // 2),
         )
-        by_distinct = paired(
-            lambda distinct=distinct: by_hand(distinct), lambda plain=plain: by_hand(plain), 1
-        )
         yield (
-            f"| {listed} ({label}) | {one.theirs:.2f} s | {one.ours:.2f} s | {one.ratio:.2f} "
-            f"| {three.ratio:.2f} | {by_distinct.ratio:.2f} |"
+            f"| {listed} ({label}) | {one.theirs:.2f} s | {one.ours:.2f} s | {one.spread} "
+            f"| {three.spread} | {by_distinct.spread} |"
         )
 
 
@@ -245,29 +265,41 @@ def peak_memory() -> int:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
 
 
-def peers(folder: Path) -> Iterator[str]:
-    """pyCANON and pandas on the same data and question."""
+def peers(folder: Path, runs: int) -> Iterator[str]:
+    """pandas, polars and pyCANON on the same data and question; ours reads the file each time."""
     import pandas as pd
-    from pycanon import anonymity
+    import polars as pl
 
-    columns = QUESTIONS["many classes"]
-    yield "| rows | by | theirs | audit --k 5 | ratio |"
-    yield "|---|---|---|---|---|"
+    yield "| rows | quasi-identifiers | by | theirs | audit --k 5 | ratio |"
+    yield "|---|---|---|---|---|---|"
     for rows in (100_000, 1_000_000):
         path = census(rows, folder)
         frame = pd.read_parquet(path)
-        for label, theirs in (
-            ("pandas groupby", lambda f=frame: f.groupby(columns, dropna=False).size().min()),
-            ("pyCANON k_anonymity", lambda f=frame: anonymity.k_anonymity(f, columns)),
-        ):
-            pair = paired(
-                lambda p=path: kanon.audit(
-                    p, quasi_identifiers=columns, checks=[kanon.KAnonymity(k=5)]
+        for label, columns in QUESTIONS.items():
+            theirs = {
+                "pandas groupby": lambda f=frame, c=columns: (
+                    f.groupby(c, dropna=False, observed=True).size().min()
                 ),
-                theirs,
-                1,
-            )
-            yield pair.row(f"{rows:,} | {label}")
+                "polars group_by": lambda p=path, c=columns: (
+                    pl.scan_parquet(p).group_by(c).len().select(pl.col("len").min()).collect()
+                ),
+            }
+            for name, action in theirs.items():
+                yield peer(path, columns, action, runs).row(f"{rows:,} | {label} | {name}")
+        columns = QUESTIONS["many classes"]
+        try:
+            from pycanon import anonymity
+        except ImportError:
+            continue
+        pair = peer(path, columns, lambda f=frame, c=columns: anonymity.k_anonymity(f, c), 1)
+        yield pair.row(f"{rows:,} | many classes | pyCANON k_anonymity")
+
+
+def peer(path: Path, columns: list[str], theirs: Callable[[], object], runs: int) -> Pair:
+    def ours() -> object:
+        return kanon.audit(path, quasi_identifiers=columns, checks=[kanon.KAnonymity(k=5)])
+
+    return paired(ours, theirs, runs)
 
 
 def pycanon_report(folder: Path, adult: Path | None) -> Iterator[str]:
@@ -292,40 +324,6 @@ def pycanon_report(folder: Path, adult: Path | None) -> Iterator[str]:
         yield Pair(theirs, ours, ours / theirs).row(label)
 
 
-def machine() -> str:
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return (
-        f"{os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}; "
-        f"Python {platform.python_version()}, DuckDB {version('duckdb')}, "
-        f"kanon-sql {version('kanon-sql')}."
-    )
-
-
-def publish(
-    title: str,
-    sections: Iterable[tuple[str, Iterable[str]]],
-    timed: str = "Median of paired runs, files warm.",
-) -> None:
-    """Print the sections as they are measured, and write what there is of them after each row, so
-    that nothing is lost if the rest takes too long."""
-    lines = [f"# {title}", "", f"{machine()} {timed}"]
-    for heading, rows in sections:
-        lines += ["", f"## {heading}", ""]
-        for row in rows:
-            print(row, flush=True)
-            lines.append(row)
-            write(lines)
-
-
-def write(lines: Sequence[str]) -> None:
-    """Put a part in the place of the one of results.md that has its title. The others stay."""
-    results = HERE / "results.md"
-    found = re.split("^(?=# )", results.read_text(), flags=re.M) if results.exists() else []
-    parts = {part.partition("\n")[0]: part.strip() for part in found if part.strip()}
-    parts[lines[0]] = "\n".join(lines)
-    results.write_text("\n\n".join(parts.values()) + "\n")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
@@ -333,6 +331,7 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, default=Path(tempfile.gettempdir()) / "kanon-sql-bench"
     )
+    parser.add_argument("--only", default="", help="the sections with this in their heading alone")
     parser.add_argument("--scale", action="store_true")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--report", action="store_true", help="pyCANON's whole report; minutes")
@@ -343,21 +342,25 @@ def main() -> None:
         measure(options.measure[0], options.measure[1:])
         return
     options.data.mkdir(parents=True, exist_ok=True)
-    path = census(options.rows, options.data)
-    sections = [
-        (f"One question, {options.rows:,} rows", one_question(path, options.runs)),
-        (f"Every model, {options.rows:,} rows", every_model(path, max(1, options.runs // 2))),
-        ("Starting", startup(options.runs)),
-        ("A small audit", small_audit(options.runs)),
-    ]
+    path, rows, runs = census(options.rows, options.data), options.rows, options.runs
+    sections = {
+        f"One question, {rows:,} rows": one_question(path, runs),
+        f"One question, the other columns insensitive, {rows:,} rows": one_question(
+            path, runs, insensitive=True
+        ),
+        f"Every model, {rows:,} rows": every_model(path, max(3, runs // 2)),
+        "Starting": startup(runs),
+        "A small audit": small_audit(runs),
+    }
     if options.scale:
-        sections.append(("Size, memory limit 2 GiB", scale(options.data)))
+        sections["Size, memory limit 2 GiB"] = scale(options.data)
     if options.peers:
-        sections.append(("What people use today", peers(options.data)))
+        sections["What people use today"] = peers(options.data, max(3, runs // 2))
     if options.report:
         report = pycanon_report(options.data, options.adult)
-        sections.append(("Everything that pyCANON reports", report))
-    publish("Benchmarks", sections)
+        sections["Everything that pyCANON reports"] = report
+    asked = options.only.casefold()
+    publish("Benchmarks", [each for each in sections.items() if asked in each[0].casefold()])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from run import HERE, census, publish, seconds
+from results_file import publish
+from run import HERE, census, seconds
 
 import kanon_sql as kanon
 

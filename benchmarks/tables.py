@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import duckdb
-from run import machine, paired, publish
+from results_file import machine, publish
+from run import paired
 
 import kanon_sql as kanon
 

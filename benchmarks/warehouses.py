@@ -30,7 +30,8 @@ from typing import Any
 
 import duckdb
 from anonymize import found, hierarchies
-from run import QUESTIONS, SENSITIVE, Pair, by_hand, census, paired, publish
+from results_file import publish
+from run import QUESTIONS, SENSITIVE, Pair, by_hand, census, paired
 
 import kanon_sql as kanon
 

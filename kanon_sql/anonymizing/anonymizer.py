@@ -19,6 +19,7 @@ from kanon_sql.anonymizing.release.release_job import (
     ReleaseJob,
     ReleaseOutcome,
     Written,
+    audited_before,
     partition_of,
     refuse_names,
     refuse_unassigned,
@@ -29,7 +30,6 @@ from kanon_sql.anonymizing.search.frequency_sets import first_set
 from kanon_sql.anonymizing.search.optimal import AT_ONCE
 from kanon_sql.anonymizing.search.optimal_search import Deadline
 from kanon_sql.anonymizing.search.table_constraints import with_estimated_sizes
-from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.fetched_sets import fetch_hub
 from kanon_sql.auditing.opening import expected, name_of, opened, planned
 from kanon_sql.engines import is_embedded
@@ -354,7 +354,7 @@ def _refuse_unreleasable(plan: Plan, options: ReleaseOptions, dialect: str) -> N
 
 def _released(job: ReleaseJob, new: Written | None) -> ReleaseOutcome:
     """The release, with its records written to `new`."""
-    before = answered(job.plan, job.session())
+    before = audited_before(job)
     if before.status == "no_data":
         return ReleaseOutcome(_without_data(before, job.options), None)
     job.refuse_large_k(before)

@@ -18,7 +18,7 @@ from kanon_sql.anonymizing.anonymizer import (
 from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
 from kanon_sql.anonymizing.recoding.recoded_sets import RecodedSets
 from kanon_sql.anonymizing.release.options import ReleaseOptions
-from kanon_sql.anonymizing.release.release_job import ReleaseJob
+from kanon_sql.anonymizing.release.release_job import ReleaseJob, audited_before
 from kanon_sql.anonymizing.search.costs import Preferences
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.losses import metrics
@@ -26,7 +26,6 @@ from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchResult
 from kanon_sql.anonymizing.search.table_constraints import with_estimated_sizes
 from kanon_sql.anonymizing.violating_classes import is_judged_by_class
-from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.opening import opened
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.run_options import RunOptions
@@ -147,7 +146,7 @@ def tradeoff(
 
 def _losses_by_k(job: ReleaseJob, ks: Sequence[int]) -> Tradeoff:
     """The loss for each k, by one optimal search or by one local recoding each."""
-    options, before = job.options, answered(job.plan, job.session())
+    options, before = job.options, audited_before(job)
     records, metric = before.summary.records or 0, options.metric or "loss"
     is_optimal = options.algorithm == "optimal"
     outline = Tradeoff(job.name, job.engine.name, records, metric, 0, options.algorithm, (), None)

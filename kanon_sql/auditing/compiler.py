@@ -321,7 +321,13 @@ def _plan_of(
 
     def there(table: Table) -> Table:
         traits = TRAITS[dialect]
-        return replace(table, rereads=traits.rereads, approximates=traits.approximates)
+        return replace(
+            table,
+            rereads=traits.rereads,
+            approximates=traits.approximates,
+            samples=traits.samples,
+            numbered_by="",
+        )
 
     roles = resolve(table_spec, there(table), {key: there(other) for key, other in others.items()})
     return plan_audit(bind(roles, facts_unread(roles)))

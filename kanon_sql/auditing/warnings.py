@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 
+from kanon_sql.auditing.other_columns import other_columns_warnings
 from kanon_sql.errors import plural
-from kanon_sql.plan.answers import Answers, everyone
-from kanon_sql.plan.audit_plan import InsensitiveStep, UnassignedStep
+from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.question.hierarchy import DATES, Years
@@ -14,13 +14,8 @@ from kanon_sql.question.hierarchy_table import summary as summary_of_faults
 from kanon_sql.results.table import CheckResult, Summary, homogeneous_members
 from kanon_sql.sql.tables import Table
 
-_FEW = 20
-"""Number of records below which nearly all values differ in any column."""
-_MOST_CERTAIN = _MOST_ALONE = 0.05
-"""Share of the records (people) above which a warning names certain sensitive values, or records
-unique in an insensitive column."""
-_MOST_SENTENCES, _MOST_NAMED = 3, 5
-"""Maximum number of unassigned columns with a sentence each, and named in the one for all."""
+_MOST_CERTAIN = 0.05
+"""Share of the records (people) above which a warning names certain sensitive values."""
 
 
 def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
@@ -41,8 +36,7 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     for column in plan.question.roles.unassigned:
         if plan.question.table.embedded and column.unusable_because:
             yield f'"{column.name}" is not looked at: it {column.unusable_because}'
-    yield from _unassigned_warnings(plan, answers)
-    yield from _insensitive_warnings(plan, answers)
+    yield from other_columns_warnings(plan, answers)
 
 
 def certain_values(checks: Iterable[CheckResult], summary: Summary) -> Iterator[str]:
@@ -98,62 +92,4 @@ def left_out(question: ResolvedQuestion) -> Iterator[str]:
             yield (
                 f"{table.name} leaves out {', '.join(table.left_out)}, as a shell does: a name "
                 "that begins with a dot is hidden, and may be left by an interrupted program."
-            )
-
-
-def _unassigned_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
-    """Warnings about unassigned columns with about as many different values as records (people)."""
-    step = next(plan.of(UnassignedStep), None)
-    distinct_of = None if step is None else answers.row(step.name)
-    if step is None or distinct_of is None:
-        return
-    members = everyone(answers.counted)
-    least = members * plan.question.table.nearly_all
-    names = [
-        f'"{name}"'
-        for number, name in enumerate(step.columns, start=1)
-        if members > 1
-        and (
-            (distinct := int(distinct_of[f"kanon_distinct_{number}"])) >= members
-            or (members >= _FEW and distinct > least)
-        )
-    ]
-    about = (
-        "at least about as many different values as there are people"
-        if plan.question.entity
-        else "about as many different values as there are records"
-    )
-    if len(names) > _MOST_SENTENCES:
-        more = plural(max(0, len(names) - _MOST_NAMED), "more column")
-        others = f" and {more}" if len(names) > _MOST_NAMED else ""
-        yield (
-            f"{', '.join(names[:_MOST_NAMED])}{others} each have {about} (an approximate count), "
-            "so each may identify people by itself. What is published of them is a "
-            "quasi-identifier; declare the others as identifiers."
-        )
-        return
-    for name in names:
-        yield (
-            f"{name} has {about} (an approximate count), so it may identify people by itself. If "
-            "it is published, it is a quasi-identifier; if not, declare it as an identifier or as "
-            "the entity."
-        )
-
-
-def _insensitive_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
-    """A warning about each insensitive column, without a reason, in which many are alone."""
-    members = everyone(answers.counted)
-    of_columns = (
-        (step, row) for step in plan.of(InsensitiveStep) for row in answers.rows(step.name)
-    )
-    for step, row in of_columns:
-        alone = int(row["kanon_alone"])
-        if alone > _MOST_ALONE * members:
-            name = step.columns[int(row["kanon_column"]) - 1]
-            whom = plural(alone, "person" if plan.question.entity else "record")
-            yield (
-                f'"{name}" is declared insensitive, and {whom} ({100 * alone / members:.1f} %) '
-                f"{'has' if alone == 1 else 'have'} a value of it that no other has, so it "
-                "identifies them. Make it a quasi-identifier, or write in the spec why it is "
-                "harmless: insensitive: {COLUMN: {why: …}}."
             )

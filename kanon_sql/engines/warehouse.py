@@ -183,6 +183,7 @@ class Catalogued(Warehouse):
             dialect=self.dialect,
             rereads=TRAITS[self.dialect].rereads,
             approximates=TRAITS[self.dialect].approximates,
+            samples=TRAITS[self.dialect].samples,
         )
 
     def _display_name(self, target: str, qualified_name: tuple[str, ...]) -> str:

@@ -8,8 +8,8 @@ prints.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, partial
 
 from kanon_sql.errors import SpecError
@@ -22,7 +22,7 @@ from kanon_sql.models.values.plan import (
     spelling_steps,
 )
 from kanon_sql.plan.answers import Answers
-from kanon_sql.plan.bound_columns import bound_column
+from kanon_sql.plan.other_columns import other_columns_steps
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
@@ -31,32 +31,11 @@ from kanon_sql.plan.steps import (
     Precondition,
     ShownStep,
     name_list,
-    records,
     statement_named,
     step,
-    with_records,
 )
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Column, family
-
-_COUNTED = ("text", "number", "time", "boolean")
-"""Type families whose values every database can count."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ColumnsStep(PlannedStep):
-    """A step that counts something of each of several columns."""
-
-    columns: tuple[str, ...]
-
-
-class UnassignedStep(ColumnsStep):
-    """Counts the distinct values of the unassigned columns, approximately."""
-
-
-class InsensitiveStep(ColumnsStep):
-    """Counts who is alone in each insensitive column that the spec gives no reason for."""
 
 
 def plan_audit(question: ResolvedQuestion) -> Plan:
@@ -133,62 +112,7 @@ def _steps_on_classes(question: ResolvedQuestion, keyed: ResolvedQuestion) -> It
     yield from (people for people in of_people if people)
     for name in ("population", "reference", "earlier"):
         yield from family_part(name, "plan").steps(question)
-    yield from _unassigned(question)
-    yield from _insensitive(question)
-
-
-def _unassigned(question: ResolvedQuestion) -> Iterator[PlannedStep]:
-    columns = list(_countable(question.roles.unassigned, question))
-    if not columns or not question.table.approximates:
-        return
-    counting = step(
-        question,
-        "unassigned",
-        f"About how many different values has each column of {question.table.name} that has no "
-        "role?",
-        render("approximate_distinct", relation=records(question, columns), columns=columns),
-    )
-    yield UnassignedStep(
-        statement=counting, when=with_records, columns=tuple(column.name for column in columns)
-    )
-
-
-def _insensitive(question: ResolvedQuestion) -> Iterator[PlannedStep]:
-    unexplained = [
-        column
-        for column, reviewed in zip(
-            question.roles.insensitive, question.spec.insensitive.values(), strict=True
-        )
-        if reviewed.why is None
-    ]
-    columns = list(_countable(unexplained, question))
-    if not columns:
-        return
-    people = "people" if question.entity else "records"
-    counting = step(
-        question,
-        "insensitive",
-        f"How many {people} of {question.table.name} have a value of an insensitive column that no "
-        "other has?",
-        render(
-            "alone_by_column",
-            relation=records(question, [*columns, *([question.entity] if question.entity else [])]),
-            columns=columns,
-            entity=question.entity,
-        ),
-    )
-    yield InsensitiveStep(
-        statement=counting, when=with_records, columns=tuple(column.name for column in columns)
-    )
-
-
-def _countable(columns: Iterable[Column], question: ResolvedQuestion) -> Iterator[BoundColumn]:
-    """The columns whose values the database can group."""
-    for column in columns:
-        if not column.unusable_because and (
-            question.table.embedded or family(column.type) in _COUNTED
-        ):
-            yield bound_column(column)
+    yield from other_columns_steps(question)
 
 
 LEAST_HASHED = 2

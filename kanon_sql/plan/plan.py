@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from kanon_sql.plan.question import ResolvedQuestion
@@ -25,6 +25,11 @@ class Plan:
     def of(self, kind: type[AnyStep]) -> Iterator[AnyStep]:
         """The steps of a kind."""
         return (step for step in self.steps if isinstance(step, kind))
+
+    def without(self, kind: type[PlannedStep]) -> Plan:
+        """The same plan, without the steps of a kind."""
+        steps = tuple(step for step in self.steps if not isinstance(step, kind))
+        return replace(self, steps=steps)
 
     @property
     def statements(self) -> tuple[Statement, ...]:

@@ -89,6 +89,12 @@ class Table:
     """The number of records, if metadata has it, so that nothing is read for it."""
     approximates: bool = True
     """Whether the database counts distinct values approximately."""
+    samples: bool = True
+    """Whether the database has a hash by which combinations of values are sampled."""
+    numbered_by: str = field(default="", compare=False)
+    """The name of each record's number, from 0, by which DuckDB reads a few without the others."""
+    parts: int = field(default=1, compare=False)
+    """In how many files records are numbered, each from 0."""
     nearly_all: float = 0.85
     """Least share of distinct values, counted approximately, in a column that differs in nearly
     every record: three standard errors of the coarsest sketch (Spark's, 5 %) below 1."""

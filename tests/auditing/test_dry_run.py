@@ -52,7 +52,7 @@ def test_of_a_file(
     assert (code, err) == (0, "")
     assert out.startswith("people.csv · duckdb · reads people.csv\n\n  classes\n")
     assert "How many classes of people.csv by age have each size, in records?" in out
-    assert "Nothing was run: 3 statements" in out
+    assert "Nothing was run: 5 statements" in out
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_of_a_table_in_postgres(server: Database, capsys: pytest.CaptureFixture[
 
     assert (code, err) == (0, "")
     assert "people · postgres · reads people" in out
-    assert "Nothing was run: 2 statements" in out
+    assert "Nothing was run: 4 statements" in out
     assert server.run("select is_called from reads") == [(False,)]
 
 

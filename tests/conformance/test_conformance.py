@@ -21,8 +21,14 @@ from warehouses import ENGINES, Database, EngineUnderTest
 import kanon_sql as kanon
 from kanon_sql.auditing.check_statement import check_statement
 from kanon_sql.auditing.opening import planned
+from kanon_sql.auditing.other_columns import alone_with_others
+from kanon_sql.auditing.running import run as run_steps
 from kanon_sql.engines import connect
+from kanon_sql.engines.run_options import RunOptions
+from kanon_sql.engines.session import run_within
 from kanon_sql.models.catalogue import MODELS
+from kanon_sql.plan import other_columns
+from kanon_sql.plan.answers import Answers
 from kanon_sql.question.spec import AuditSpec
 
 
@@ -112,7 +118,7 @@ def test_no_model_is_left_out() -> None:
 
 
 def test_columns_without_a_role(database: Database) -> None:
-    """Where a database counts approximately, it warns as DuckDB does."""
+    """It warns as DuckDB does; of each column by itself where a database counts approximately."""
     people = Filled(
         ("zip", "code", "ward"),
         (pyarrow.string(), pyarrow.int64(), pyarrow.string()),
@@ -123,8 +129,48 @@ def test_columns_without_a_role(database: Database) -> None:
     [there] = kanon.audit("people", ["zip"], engine=database.url).tables
     [here] = kanon.audit(people.arrow, ["zip"]).tables
 
-    assert len(here.warnings) == 1
-    assert there.warnings == (here.warnings if "unassigned" in there.sql else ())
+    together, of_code = here.warnings
+    assert there.warnings == ((together, of_code) if "unassigned" in there.sql else (together,))
+
+
+@pytest.mark.parametrize("entity", [None, "who"])
+def test_columns_without_a_role_are_sampled(
+    database: Database, entity: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the database's own hash; where it has none, all records are counted."""
+    monkeypatch.setattr(other_columns, "LEAST_SAMPLED", 1_000)
+    monkeypatch.setattr(other_columns, "ONE_IN", 2)
+    people = Filled(
+        ("zip", "code", "ward", "who"),
+        (pyarrow.string(), pyarrow.int64(), pyarrow.string(), pyarrow.int64()),
+        tuple(
+            (f"z{at // 3 % 3}", at if at % 2 else None, f"w{at % 7}" if at % 5 else None, at // 3)
+            for at in range(3_000)
+        ),
+    )
+    database.load("people", people)
+    roles = {"entity": entity} if entity else {"identifiers": "who"}
+    spec = AuditSpec(tables=[{"source": "people", "quasi_identifiers": ["zip"], **roles}])
+
+    with connect(database.url) as engine:
+        plan = planned(spec, 0, engine).plan
+        found = Answers()
+        run_within(
+            engine,
+            RunOptions(),
+            lambda session: run_steps(plan.steps, session, found),
+            lambda session, error: pytest.fail(error),
+            spent=0,
+        )
+        known = alone_with_others(plan, found)
+
+    # Half of the records have a code of their own; so has one record of each person, at least.
+    truth, of = (1_000, 1_000) if entity else (1_500, 3_000)
+    assert known is not None
+    assert known.of == of
+    assert known.is_exact == ("other_columns" in found.by_step)
+    margin = known.most - known.least
+    assert known.least - margin <= truth <= known.most + margin
 
 
 # --- every hierarchy ------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from sqlglot import exp
 from unread import unread
 
 import kanon_sql as kanon
+from kanon_sql.plan import other_columns
 from kanon_sql.sql import macros
 from kanon_sql.sql.ctes import named_sets, scans, until
 
@@ -89,6 +90,16 @@ ASKED = {
             "where": "age < 60",
         },
         class_sizes((2, 1, 2, 0, 0), (3, 1, 3, 0, 0)),
+    ),
+    "other_columns": Asked({}, [{"kanon_alone": 6}], "other_columns"),
+    "other_columns_of_people": Asked({"entity": "patient"}, [{"kanon_alone": 3}], "other_columns"),
+    "other_columns_sample": Asked(
+        {"where": "zip is not null"}, [{"kanon_alone": 0}], "other_columns_sample"
+    ),
+    "other_columns_sample_of_people": Asked(
+        {"where": "zip is not null", "entity": "patient"},
+        [{"kanon_alone": 0}],
+        "other_columns_sample",
     ),
     "k_anonymity_with_wildcards": Asked(
         {"nulls": "wildcard"},
@@ -554,8 +565,12 @@ def test_the_whole_family_is_read_in_a_sitting() -> None:
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_it_is_what_the_audit_ran(name: str, clinic: duckdb.DuckDBPyConnection) -> None:
+def test_it_is_what_the_audit_ran(
+    name: str, clinic: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = ASKED[name]
+    if asked.step == "other_columns_sample":
+        monkeypatch.setattr(other_columns, "LEAST_SAMPLED", 1)
     # Some steps run only then, and what a hierarchy's file lists is withheld otherwise.
     [table] = kanon.audit(asked.table, engine=clinic, show_values=True, **asked.arguments()).tables
 

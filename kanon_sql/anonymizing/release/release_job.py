@@ -50,6 +50,7 @@ from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.binding import bind, column_levels
 from kanon_sql.plan.bound_columns import bound_column
 from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.other_columns import OtherColumnsStep, TogetherStep
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import resolve
@@ -484,7 +485,7 @@ class ReleaseJob:
         others = {other.key: other.table for other in question.others}
         released = bind(resolve(table_spec, table, others), question.facts)
         if self.options.algorithm == "datafly":
-            return answered(plan_audit(released), self.session())
+            return answered(_plan_of_release(released), self.session())
         if any(
             isinstance(check.model, ReferenceModel) and check.model.match == "exact"
             for check in reference_requirements(question)
@@ -492,12 +493,12 @@ class ReleaseJob:
             # Only equal cells match, so the reference itself must be at the same levels.
             levels = {name: level for name, (_, level) in shown.items() if level is not None}
             return answered(
-                plan_audit(self._with_reference_levels(released, levels)), self.session()
+                _plan_of_release(self._with_reference_levels(released, levels)), self.session()
             )
         shown_at = {name: level for name, (_, level) in shown.items() if level is not None}
         recoded = {name: levels for name, (levels, _) in shown.items()}
         through = replace(released, recoded=recoded, shown_at=shown_at)
-        return answered(plan_audit(through), self.session())
+        return answered(_plan_of_release(through), self.session())
 
     @staticmethod
     def _with_reference_levels(released: ResolvedQuestion, levels: Levels) -> ResolvedQuestion:
@@ -581,6 +582,17 @@ def partition_of(question: ResolvedQuestion, options: ReleaseOptions) -> str | N
 
 
 # --- unassigned columns ---------------------------------------------------------------------
+
+
+def audited_before(job: ReleaseJob) -> TableResult:
+    """The audit of the table, whose warnings are those of its release."""
+    return answered(job.plan.without(OtherColumnsStep), job.session())
+
+
+def _plan_of_release(released: ResolvedQuestion) -> Plan:
+    """The audit of a release; who is alone in unassigned columns is counted with the release."""
+    plan = plan_audit(released)
+    return plan if released.roles.insensitive else plan.without(TogetherStep)
 
 
 def handling_of_unassigned(question: ResolvedQuestion, options: ReleaseOptions) -> Unassigned:

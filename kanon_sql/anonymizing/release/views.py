@@ -393,6 +393,7 @@ class ViewChain:
             embedded=self.question.table.embedded,
             dialect=self.question.table.dialect,
             approximates=self.question.table.approximates,
+            samples=self.question.table.samples,
         )
 
     @property
@@ -423,6 +424,7 @@ class ViewChain:
             self.question.table.text,
             dialect=self.question.table.dialect,
             approximates=self.question.table.approximates,
+            samples=self.question.table.samples,
         )
         return replace(
             self.question,

@@ -82,6 +82,11 @@ RELATION = "kanon_relation"
 """Alias of a relation in its own statements."""
 
 
+def _numbers(name: str, columns: Sequence[Column]) -> str:
+    """The name by which DuckDB numbers records, unless a column has it."""
+    return "" if any(column.name.casefold() == name for column in columns) else name
+
+
 class Targets:
     """The targets resolved so far, with the files and objects they read."""
 
@@ -231,6 +236,8 @@ class Targets:
             in_lines=source.in_lines,
             is_named=text.header is not None,
             records=source.records,
+            numbered_by=_numbers("file_row_number", columns) if kind == "parquet" else "",
+            parts=len(files),
         )
 
     def _at_url(self, url: str) -> Table:
@@ -339,13 +346,15 @@ class Targets:
         self._open_files_in(read)
         counted = self._run(render("records_of_table", place=list(map(literal, qualified_name))))
         try:
+            columns = self.columns(sql)
             return Table(
                 display_name(name, qualified_name),
                 sql,
-                self.columns(sql),
+                columns,
                 ordered=False,
                 replaceable=frozenset(stored_in(schema, definitions)),
                 records=counted[0][0] if counted else None,
+                numbered_by=_numbers("rowid", columns) if counted else "",
             )
         except duckdb.Error as error:
             raise translated_error(error) from None

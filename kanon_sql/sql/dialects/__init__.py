@@ -70,6 +70,7 @@ def translated(
             node.replace(replacement)
     _expand_dialect_calls(tree)
     _raise_errors(tree, dialect)
+    _hash_records(tree, dialect)
     for name, select in views:
         _replace_tables(tree, name, sqlglot.parse_one(select, read=dialect))
     if materialized:
@@ -127,6 +128,27 @@ def _raise_errors(tree: exp.Expr, dialect: str) -> None:
         if call.name.casefold() == "error" and isinstance(call.parent, exp.Cast):
             text = _RAISED.get(dialect, "cast(x as integer)")
             call.parent.replace(phrase(text, dialect, x=call.expressions[0]))
+
+
+_HASHES = {
+    "bigquery": "farm_fingerprint(to_json_string(struct({})))",
+    "clickhouse": "cityHash64(tuple({}))",
+    "databricks": "xxhash64({})",
+    "mysql": "crc32(concat_ws(',', {}))",
+    "mariadb": "crc32(concat_ws(',', {}))",
+    "postgres": "hash_record_extended(row({}), 0)",
+    "spark": "xxhash64({})",
+}
+"""The hash of a record, by dialect; elsewhere it is called as in DuckDB. Equal records have equal
+hashes, which is all that a sample needs."""
+
+
+def _hash_records(tree: exp.Expr, dialect: str) -> None:
+    """Replace DuckDB's `hash` of several values."""
+    for call in list(tree.find_all(exp.Anonymous)) if dialect in _HASHES else ():
+        if call.name.casefold() == "hash":
+            values = {f"x{number}": value for number, value in enumerate(call.expressions)}
+            call.replace(phrase(_HASHES[dialect].format(", ".join(values)), dialect, **values))
 
 
 def _reasons(tree: exp.Expr, dialect: str) -> dict[str, list[str]]:

@@ -41,6 +41,8 @@ class Traits:
     """
     approximates: bool = True
     """Whether it has an approximate count of distinct values."""
+    samples: bool = True
+    """Whether it has a hash of a record that is cheap enough to sample by."""
     decimals: int = 6
     """How many decimals a product keeps; where there is no such type, figures are added as whole
     multiples of their smallest unit."""
@@ -127,6 +129,7 @@ TRAITS = {
         approximates=False,
         adds_decimals=False,
         grants=False,
+        samples=False,
         loses=re.compile("(true|false)$", re.IGNORECASE),
         create_view="create view",
         replaces_views=False,
@@ -146,12 +149,17 @@ TRAITS = {
     "snowflake": Traits(),
     "bigquery": Traits(null_first=True, seed_text="string", seed_integer="int64"),
     "redshift": Traits(
-        create_view="create view", replaces_views=False, tracks_dependents=True, begins="begin"
+        samples=False,
+        create_view="create view",
+        replaces_views=False,
+        tracks_dependents=True,
+        begins="begin",
     ),
     "databricks": Traits(like="spark", seed_text="string"),
-    "trino": Traits(rereads=True),
+    "trino": Traits(rereads=True, samples=False),
     "tsql": Traits(
         approximates=False,
+        samples=False,
         nests_with=False,
         orders_views=False,
         create_view="create or alter view",

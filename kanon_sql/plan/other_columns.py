@@ -1,0 +1,263 @@
+"""The steps on columns that no check uses: unassigned or insensitive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kanon_sql.plan.answers import Answers, everyone, total
+from kanon_sql.plan.bound_columns import bound_column
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion, as_read
+from kanon_sql.plan.steps import PlannedStep, counted, records, step, with_entity, with_records
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.tables import Column, family
+
+LEAST_SAMPLED = 1_000_000
+"""Minimum number of records of which a sample is counted; below, all are."""
+MOST_ALONE = 0.05
+"""Share of the records (people) above which a warning says who is alone."""
+SAMPLED, SAMPLED_OF_MANY_COLUMNS, SAMPLED_CELLS = 65_536, 4_096, 4_000_000
+"""Number of combinations that are sampled: fewer where they have many columns."""
+ONE_IN = 256
+"""The share of the combinations that is sampled, where the number of records is unknown."""
+LEAST_WITH_WINDOWS = 50_000_000
+"""Minimum number of records of which windows are read first; fewer are as soon read whole."""
+WINDOWS, WINDOW_RECORDS = 32, 50_000
+"""Number of windows, spread over a table, and of the records in all of them. A twentieth of the
+table that lies together has at least one."""
+LEAST_IN_WINDOWS = MOST_ALONE / 2
+"""Share of the records of the windows that are alone there, below which nothing more is read. It
+bounds the share of all; half of the share that a warning is about leaves room for chance."""
+_COUNTED = ("text", "number", "time", "boolean")
+"""Type families whose values every database can count."""
+
+
+class OtherColumnsStep(PlannedStep):
+    """A step on columns that no check uses."""
+
+
+class TogetherStep(OtherColumnsStep):
+    """A step on all of them together with the quasi-identifiers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AloneStep(TogetherStep):
+    """Counts who is alone."""
+
+    one_in: int = 1
+    """The share of the combinations (people) that are looked at."""
+
+
+class WindowsStep(TogetherStep):
+    """Counts who is alone among some of the records."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnsStep(OtherColumnsStep):
+    """A step that counts something of each of several columns."""
+
+    columns: tuple[str, ...]
+
+
+class UnassignedStep(ColumnsStep):
+    """Counts the distinct values of the unassigned columns, approximately."""
+
+
+class InsensitiveStep(ColumnsStep):
+    """Counts who is alone in each insensitive column that the spec gives no reason for."""
+
+
+def other_columns_steps(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+    """What all other columns add together, then what each gives away by itself."""
+    unassigned = list(countable(question.roles.unassigned, question))
+    insensitive = list(countable(question.roles.insensitive, question))
+    if unassigned or insensitive:
+        yield from _together(question, [*unassigned, *insensitive])
+        yield from _unassigned(question, unassigned)
+        yield from _insensitive(question, insensitive)
+
+
+def countable(columns: Iterable[Column], question: ResolvedQuestion) -> Iterator[BoundColumn]:
+    """The columns whose values the database can group."""
+    for column in columns:
+        if not column.unusable_because and (
+            question.table.embedded or family(column.type) in _COUNTED
+        ):
+            yield bound_column(column)
+
+
+def unexplained(question: ResolvedQuestion) -> frozenset[str]:
+    """The insensitive columns that the spec gives no reason for."""
+    reviewed = zip(question.roles.insensitive, question.spec.insensitive.values(), strict=True)
+    return frozenset(column.name for column, entry in reviewed if entry.why is None)
+
+
+def _together(question: ResolvedQuestion, others: Sequence[BoundColumn]) -> Iterator[PlannedStep]:
+    """The count of all records, or, for many, of a sample. Where few are alone in windows of the
+    table, few are in all of it, and no more is read."""
+    columns = [*question.quasi_identifiers, *others]
+    relation = records(question, with_entity(question, columns))
+    known = None if question.where or question.spec.first else question.table.records
+    words = (
+        f"How many {counted(question)} of {question.table.name} are alone for an attacker who also "
+        "knows the columns that no check uses"
+    )
+    may_be_many = question.table.samples and (known is None or known >= LEAST_SAMPLED)
+    if known is None or not may_be_many:
+        exact = step(
+            question,
+            "other_columns",
+            f"{words}?",
+            render(
+                "alone_with_others",
+                relation=relation,
+                columns=columns,
+                entity=question.entity,
+                embedded=question.table.embedded,
+            ),
+            only=f"for fewer than {LEAST_SAMPLED:,} records" if may_be_many else "",
+        )
+        when = _has_few_records if may_be_many else with_records
+        yield AloneStep(statement=exact, when=when)
+    if not may_be_many:
+        return
+    window = _windows(question, columns, known)
+    if window:
+        looking = step(
+            question,
+            "windows",
+            f"{words}, among some of the records only?",
+            render("alone_in_windows", relation=window, columns=columns),
+        )
+        yield WindowsStep(statement=looking, when=with_records)
+    one_in = _one_in(known, len(columns))
+    unit = "person" if question.entity else "combination of values"
+    sql = (
+        render(
+            "people_alone_of_sampled",
+            relation=relation,
+            columns=columns,
+            entity=question.entity,
+            one_in=one_in,
+        )
+        if question.entity
+        else render(
+            "alone_of_sampled", relation=relation, columns=columns, one_in=one_in, others=others
+        )
+    )
+    sampling = step(
+        question,
+        "other_columns_sample",
+        f"{words}, counted for one {unit} in {one_in}?",
+        sql,
+        only=f"where at least {LEAST_IN_WINDOWS:.1%} are alone in the windows"
+        if window
+        else ""
+        if known
+        else f"for {LEAST_SAMPLED:,} records or more",
+    )
+    when = _may_be_alone if window else with_records if known else _has_many_records
+    yield AloneStep(statement=sampling, when=when, one_in=one_in)
+
+
+def _windows(
+    question: ResolvedQuestion, columns: list[BoundColumn], known: int | None
+) -> str | None:
+    """The records of some windows, if the table has numbers by which they are read alone."""
+    numbered_by, parts = question.table.numbered_by, question.table.parts
+    if not known or known < LEAST_WITH_WINDOWS or not numbered_by or question.entity:
+        return None
+    each = -(-WINDOWS // parts)
+    length = max(1, min(WINDOW_RECORDS, SAMPLED_CELLS // len(columns)) // (each * parts))
+    starts = [window * known // (each * parts) for window in range(each)]
+    return render(
+        "records",
+        relation=question.table.sql,
+        columns=as_read(columns),
+        where=render("in_windows", number=numbered_by, starts=starts, length=length),
+        generalised=True,
+    )
+
+
+def _one_in(known: int | None, columns: int) -> int:
+    """The share of the combinations to sample, a power of two.
+
+    >>> _one_in(10_000_000, 10), _one_in(10_000_000, 500), _one_in(None, 10)
+    (128, 1024, 256)
+    """
+    if known is None:
+        return ONE_IN
+    sampled = min(SAMPLED, max(SAMPLED_OF_MANY_COLUMNS, SAMPLED_CELLS // columns))
+    return 1 << max(0, (known // sampled).bit_length() - 1)
+
+
+def _unassigned(
+    question: ResolvedQuestion, columns: Sequence[BoundColumn]
+) -> Iterator[PlannedStep]:
+    if not columns or not question.table.approximates:
+        return
+    counting = step(
+        question,
+        "unassigned",
+        f"About how many different values has each column of {question.table.name} that has no "
+        "role?",
+        render("approximate_distinct", relation=records(question, [*columns]), columns=columns),
+        only=_ONLY_ALONE,
+    )
+    yield UnassignedStep(
+        statement=counting, when=_are_alone, columns=tuple(column.name for column in columns)
+    )
+
+
+def _insensitive(
+    question: ResolvedQuestion, insensitive: Sequence[BoundColumn]
+) -> Iterator[PlannedStep]:
+    without_reason = unexplained(question)
+    columns = [column for column in insensitive if column.name in without_reason]
+    if not columns:
+        return
+    people = "people" if question.entity else "records"
+    counting = step(
+        question,
+        "insensitive",
+        f"How many {people} of {question.table.name} have a value of an insensitive column that no "
+        "other has?",
+        render(
+            "alone_by_column",
+            relation=records(question, [*columns, *([question.entity] if question.entity else [])]),
+            columns=columns,
+            entity=question.entity,
+        ),
+        only=_ONLY_ALONE,
+    )
+    yield InsensitiveStep(
+        statement=counting, when=_are_alone, columns=tuple(column.name for column in columns)
+    )
+
+
+_ONLY_ALONE = f"where more than {MOST_ALONE:.0%} are alone, and a sample does not tell it"
+
+
+def _has_few_records(answers: Answers) -> bool:
+    return 0 < total(answers.sizes, "kanon_records") < LEAST_SAMPLED
+
+
+def _has_many_records(answers: Answers) -> bool:
+    return total(answers.sizes, "kanon_records") >= LEAST_SAMPLED
+
+
+def _may_be_alone(answers: Answers) -> bool:
+    """Whether more than a few are alone in the windows."""
+    window = answers.row("windows")
+    return window is not None and (
+        int(window["kanon_alone"]) >= LEAST_IN_WINDOWS * int(window["kanon_records"])
+    )
+
+
+def _are_alone(answers: Answers) -> bool:
+    """Whether a column may single out many, as far as the count of all columns together tells."""
+    if (row := answers.row("other_columns")) is not None:
+        return int(row["kanon_alone"]) > MOST_ALONE * everyone(answers.counted)
+    if (sampled := answers.row("other_columns_sample")) is not None:
+        return "kanon_combinations" not in sampled and bool(sampled["kanon_alone"])
+    return bool(answers.sizes) and answers.row("windows") is None
