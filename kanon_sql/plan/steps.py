@@ -6,13 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kanon_sql.plan.answers import Answers, any_fails
-from kanon_sql.plan.question import (
-    AtLevel,
-    BoundColumn,
-    OtherTable,
-    ResolvedQuestion,
-    as_read,
-)
+from kanon_sql.plan.question import AtLevel, BoundColumn, OtherTable, ResolvedQuestion, as_read
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.statement import Cited, Statement

@@ -15,11 +15,7 @@ from typing import Any, NamedTuple
 
 from kanon_sql.errors import SpecError, option
 from kanon_sql.models.base import Model
-from kanon_sql.models.earlier.models import (
-    ComposedKAnonymity,
-    ComposedLDiversity,
-    ComposedModel,
-)
+from kanon_sql.models.earlier.models import ComposedKAnonymity, ComposedLDiversity, ComposedModel
 from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.check_scope import CheckScope, other_table_name, sensitive_name
 from kanon_sql.plan.check_sql import LabelledCheck, labelled

@@ -7,11 +7,7 @@ from typing import Any
 
 from kanon_sql.auditing.findings import or_none
 from kanon_sql.errors import plural
-from kanon_sql.models.earlier.models import (
-    ComposedKAnonymity,
-    ComposedLDiversity,
-    ComposedModel,
-)
+from kanon_sql.models.earlier.models import ComposedKAnonymity, ComposedLDiversity, ComposedModel
 from kanon_sql.models.earlier.plan import EarlierStep
 from kanon_sql.plan.answers import Answers, smallest
 from kanon_sql.plan.join_columns import can_be_equal

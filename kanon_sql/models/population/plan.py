@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.plan.steps import (
-    PlannedStep,
-    records,
-    step,
-    with_entity,
-    with_records,
-)
+from kanon_sql.plan.steps import PlannedStep, records, step, with_entity, with_records
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 

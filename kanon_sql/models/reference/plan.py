@@ -17,10 +17,7 @@ from kanon_sql.plan.check_sql import (
     reference_of,
 )
 from kanon_sql.plan.join_columns import sides
-from kanon_sql.plan.pass_conditions import (
-    class_conditions,
-    people_conditions,
-)
+from kanon_sql.plan.pass_conditions import class_conditions, people_conditions
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.plan.steps import (
     PlannedStep,

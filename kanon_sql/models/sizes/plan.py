@@ -6,10 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from kanon_sql.models.sizes.models import KAnonymity
-from kanon_sql.plan.pass_conditions import (
-    required_size,
-    size_conditions,
-)
+from kanon_sql.plan.pass_conditions import required_size, size_conditions
 from kanon_sql.plan.preconditions import without_entity
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.steps import (
