@@ -23,6 +23,11 @@ def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
     return composed(check, check.model, plan, answers)
 
 
+def fields(plan: Plan, answers: Answers) -> dict[str, Any]:
+    """None: a result has its checks alone."""
+    return {}
+
+
 def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Iterator[str]:
     """Warnings about what a comparison with earlier releases leaves open."""
     for step in plan.of(EarlierStep):
