@@ -184,7 +184,7 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
         [_judged(check, plan, answers, has_records) for check in plan.question.checks],
     )
     checks = Rows(judged)
-    said = (
+    sentences = (
         *certain_values(checks, measured["summary"]),
         *warnings(plan, answers),
         *(
@@ -197,7 +197,7 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
         plan,
         status_of(checks) if has_records else "no_data",
         session,
-        warnings=tuple(dict.fromkeys(said)),
+        warnings=tuple(dict.fromkeys(sentences)),
         checks=checks,
         policies=policies,
         shown=_shown(plan, answers) if show_values else None,

@@ -87,7 +87,7 @@ def step(
     only: str = "",
     pass_conditions: Iterable[str] = (),
 ) -> Statement:
-    """A step restricted to the declared tables."""
+    """The statement of a step, restricted to the declared tables."""
     tables = frozenset(table.sql for table in question.tables)
     return Statement(
         name,

@@ -107,7 +107,7 @@ def _profiles(question: ResolvedQuestion) -> Statement:
 
 
 def smallest_classes(question: ResolvedQuestion) -> Statement:
-    """The step that counts people by the smallest of their classes."""
+    """The statement that counts people by the smallest of their classes."""
     return step(
         question,
         "people",
