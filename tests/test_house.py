@@ -34,7 +34,7 @@ from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.servers import SERVERS
 from kanon_sql.models.base import IN_WORDS, Model
 from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS, FAMILIES, MODELS, family_name
-from kanon_sql.report.words.phrases import has_phrases
+from kanon_sql.report.words.check_phrases import has_phrases
 from kanon_sql.sql import macros
 from kanon_sql.sql.dialects import rules_of
 from kanon_sql.sql.dialects.rules import TRAITS, Traits
@@ -58,20 +58,27 @@ LAYER_OF_FILE = {
     **dict.fromkeys(("verdicts", "audit", "derivability", "open_cells"), "auditing"),
     **dict.fromkeys(("suppressed_cells", "whole_tables"), "auditing"),
 }
-"""The layer of a file of `models`: each family's room spans several."""
+"""The layer of every file of `models`: each family's room spans several."""
 
 
 def layer(module: str) -> str:
     """The layer of a module: its package, in the rooms of models by its file's name."""
-    parts = module.split(".")
-    return LAYER_OF_FILE.get(parts[-1], "question") if parts[1] == "models" else parts[1]
+    _, package, *inner = module.split(".")
+    if package != "models":
+        return package
+    return (
+        "question"
+        if inner in ([], *([family] for family in FAMILIES))
+        else LAYER_OF_FILE[inner[-1]]
+    )
 
 
 MODULES = sorted(module.name for module in pkgutil.walk_packages(kanon_sql.__path__, "kanon_sql."))
 
 
-def imported(file: Path, *, of: str) -> set[str]:
-    """What a file imports from a package: in functions, for type checkers and by name too."""
+def imported(file: Path, *, of: str, of_any_family: bool = True) -> set[str]:
+    """What a file imports from a package: in functions, for type checkers and by name too. A part
+    of a computed family may be that `of_any_family`."""
     found = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         match node:
@@ -84,16 +91,22 @@ def imported(file: Path, *, of: str) -> set[str]:
                 args=[ast.Constant(str(name)), *_],
             ):
                 names = [name]
+            case ast.Call(func=ast.Name("family_part"), args=[ast.Constant(family), part]):
+                names = [f"kanon_sql.models.{family}.{ast.literal_eval(part)}"]
+            case ast.Call(func=ast.Name("family_part"), args=[_, ast.Constant(part)]) if (
+                of_any_family
+            ):
+                names = [f"kanon_sql.models.{family}.{part}" for family in FAMILIES]
             case _:
                 continue
         found |= {name for name in names if name.split(".")[0] == of}
     return found
 
 
-def imported_rooms(module: str) -> set[str]:
+def imported_rooms(module: str, *, of_any_family: bool = True) -> set[str]:
     """The modules of this package that a module imports."""
     file = Path(importlib.import_module(module).__file__ or "")
-    names = imported(file, of="kanon_sql")
+    names = imported(file, of="kanon_sql", of_any_family=of_any_family)
     return {
         name if name in MODULES else name.rpartition(".")[0]
         for name in names
@@ -270,6 +283,8 @@ OWN_ROOMS = {"earlier", "events", "cells"}
 """The families that the core knows by the registry alone, but for these:"""
 NEIGHBOURS = {
     "events": {
+        "plan.audit_plan": "its steps, the last but for the lists of values",
+        "plan.bound_checks": "what is measured of events before it is of classes",
         "profiling.profiler": "the curve of known events in a profile",
         **dict.fromkeys(
             ("report.audit", "report.profile", "report.charts", "report.signed.figures"),
@@ -277,10 +292,14 @@ NEIGHBOURS = {
         ),
         "report.words.tables": "the heading of a table with events",
     },
-    "earlier": {"anonymizing.violating_classes": "what can't be suppressed class by class"},
+    "earlier": {
+        "plan.bound_checks": "what is measured of earlier releases, after it is of classes",
+        "anonymizing.violating_classes": "what can't be suppressed class by class",
+    },
     "cells": {
         "api": "kanon_sql.tables",
         "cli.commands": "kanon-sql tables",
+        "auditing.auditor": "the published tables of a spec that is validated",
         "auditing.compiler": "the SQL on published tables in other dialects",
         "auditing.opening": "the flags of figures, which text files are read with",
         "question.policy": "policies that round and compare cells",
@@ -303,7 +322,7 @@ def test_a_family_is_named_in_its_room(family: str) -> None:
         for module in MODULES
         if not module.startswith(room)
         and module != "kanon_sql.models.catalogue"
-        and any(each.startswith(room) for each in imported_rooms(module))
+        and any(each.startswith(room) for each in imported_rooms(module, of_any_family=False))
     }
 
     assert importers == set(NEIGHBOURS[family])

@@ -21,11 +21,7 @@ from kanon_sql.anonymizing.recoding.split_tree import (
     too_many,
 )
 from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome, ShownAt, Written
-from kanon_sql.anonymizing.release.suppression import (
-    create_views,
-    nothing_suppressed,
-    suppress,
-)
+from kanon_sql.anonymizing.release.suppression import create_views, nothing_suppressed, suppress
 from kanon_sql.anonymizing.release.views import ViewChain
 from kanon_sql.anonymizing.search.costs import Preferences
 from kanon_sql.anonymizing.search.datafly import SearchPath, climb, datafly
@@ -39,12 +35,7 @@ from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
 from kanon_sql.anonymizing.violating_classes import required_crowds
 from kanon_sql.errors import InputError, option
 from kanon_sql.models.sizes.models import KAnonymity
-from kanon_sql.results.release import (
-    GeneralizationStep,
-    MinimalNode,
-    NearestLevels,
-    Recoded,
-)
+from kanon_sql.results.release import GeneralizationStep, MinimalNode, NearestLevels, Recoded
 from kanon_sql.results.table import Rows, TableResult
 
 MOST_NODES = 50_000

@@ -19,9 +19,7 @@ from kanon_sql.plan.check_sql import (
     out_of_bounds,
     reference_of,
 )
-from kanon_sql.plan.join_columns import (
-    pairs,
-)
+from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import (
     BoundCheck,

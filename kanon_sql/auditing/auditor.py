@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kanon_sql.auditing import subjects
 from kanon_sql.auditing.facts import HierarchyReading
 from kanon_sql.auditing.families import families_of, family_of, fields_of
-from kanon_sql.auditing.opening import (
-    name_of,
-    planned,
-)
+from kanon_sql.auditing.opening import name_of, planned
 from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.running import refuse_changed, refuse_unanswerable
@@ -34,14 +31,7 @@ from kanon_sql.plan.preconditions import without_label
 from kanon_sql.plan.question import AtLevel, BoundCheck, ResolvedQuestion
 from kanon_sql.plan.steps import Precondition, ShownStep, records
 from kanon_sql.question.spec import AuditSpec, TableSpec, in_words_of_spec
-from kanon_sql.results.table import (
-    CheckResult,
-    Lineage,
-    Rows,
-    Status,
-    TableResult,
-    status_of,
-)
+from kanon_sql.results.table import CheckResult, Lineage, Rows, Status, TableResult, status_of
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Table
@@ -194,7 +184,7 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
         [_judged(check, plan, answers, has_records) for check in plan.question.checks],
     )
     checks = Rows(judged)
-    said = (
+    sentences = (
         *certain_values(checks, measured["summary"]),
         *warnings(plan, answers),
         *(
@@ -207,7 +197,7 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
         plan,
         status_of(checks) if has_records else "no_data",
         session,
-        warnings=tuple(dict.fromkeys(said)),
+        warnings=tuple(dict.fromkeys(sentences)),
         checks=checks,
         policies=policies,
         shown=_shown(plan, answers) if show_values else None,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kanon_sql.models.catalogue import family_name, family_part
 from kanon_sql.models.values.plan import order_of_values, other_sensitive
+from kanon_sql.plan.family_plan import plan_of
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.plan.steps import records, step, with_entity, with_files_as_ctes
 from kanon_sql.sql.macros import render, render_known
@@ -37,8 +37,6 @@ def check_statement(question: ResolvedQuestion, check: BoundCheck) -> Statement 
 
 def _statement_arguments(question: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
     """Every argument that the macro of a check may take, by name."""
-    of_family = family_part(family_name(type(check.model)), "plan")
-    own_arguments = getattr(of_family, "own_arguments", None)
     columns = [*question.quasi_identifiers, *other_sensitive(question, check)]
     sensitive = [check.column] if check.column else []
     return {
@@ -52,5 +50,5 @@ def _statement_arguments(question: ResolvedQuestion, check: BoundCheck) -> dict[
         "order": order_of_values(check),
         "paths": [list(path) for path in check.paths],
         "all_occur": False,
-        **dict(own_arguments(question, check) if own_arguments else ()),
+        **dict(plan_of(check.model).own_arguments(question, check)),
     }

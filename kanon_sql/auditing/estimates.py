@@ -18,10 +18,9 @@ from typing import Any, Literal
 
 from kanon_sql.errors import InputError, SpecError
 from kanon_sql.models.base import AT_RISK, Number
-from kanon_sql.models.population.plan import SURVEY, SURVEY_CLASSES
+from kanon_sql.models.population.plan import SURVEY, SURVEY_CLASSES, require_scipy
 from kanon_sql.models.reference.plan import ReferenceStep
 from kanon_sql.plan.answers import Answers, Counted, everyone, smallest, total
-from kanon_sql.plan.bound_checks import require_scipy
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.results.table import ATTACKERS, Risk

@@ -24,6 +24,9 @@ class Family(Protocol):
     ) -> Iterator[str]:
         """What the results of its checks leave unsaid, a sentence or two each."""
 
+    def fields(self, plan: Plan, answers: Answers) -> dict[str, Any]:
+        """What a table's result has of it besides its checks."""
+
 
 def family_of(model: Model) -> Family:
     """The family of a model."""
@@ -48,12 +51,11 @@ def _of_columns(question: ResolvedQuestion) -> set[str]:
 
 
 def fields_of(plan: Plan, answers: Answers) -> dict[str, Any]:
-    """The fields of a table's result that its families measure besides their checks (`fields` of
-    their verdicts); the first family has the last word."""
+    """The fields of a table's result that its families measure besides their checks; the first
+    family has the last word."""
     measured: dict[str, Any] = {}
     for family in reversed(families_of(plan.question)):
-        if (fields := getattr(family, "fields", None)) is not None:
-            measured |= fields(plan, answers)
+        measured |= family.fields(plan, answers)
     return measured
 
 

@@ -1,4 +1,4 @@
-"""The finding of a check, beside what is required."""
+"""The finding of a check against what it requires."""
 
 from __future__ import annotations
 

@@ -6,11 +6,7 @@ from collections.abc import Iterable
 
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError, InputError
-from kanon_sql.plan.answers import (
-    Answers,
-    people_of_profiles,
-    total,
-)
+from kanon_sql.plan.answers import Answers, people_of_profiles, total
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.steps import PlannedStep, Precondition
 

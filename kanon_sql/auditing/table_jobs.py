@@ -102,8 +102,8 @@ class TableJobs(Generic[Opened]):
         movable = [
             isinstance(table.engine, Sessions) and table.engine.can_cancel for table in tables
         ]
-        self._waiting = [place for place, is_movable in enumerate(movable) if is_movable]
-        self._own = [place for place, is_movable in enumerate(movable) if not is_movable]
+        self._waiting = [index for index, is_movable in enumerate(movable) if is_movable]
+        self._own = [index for index, is_movable in enumerate(movable) if not is_movable]
         self._busy: dict[int, Engine] = {}
         self._results: dict[int, TableResult] = {}
         self._errors: dict[int, BaseException] = {}
@@ -118,9 +118,9 @@ class TableJobs(Generic[Opened]):
         try:
             for _ in range(min(threads, len(self._waiting))):
                 self._start()
-            for place in self._own:
-                if place < self._end:
-                    self._audit(place, self._tables[place].engine)
+            for index in self._own:
+                if index < self._end:
+                    self._audit(index, self._tables[index].engine)
             self._await_all()
         except BaseException:
             self._give_up(0)
@@ -128,7 +128,7 @@ class TableJobs(Generic[Opened]):
             raise
         if self._errors:
             raise self._errors[min(self._errors)]
-        return [self._results[place] for place in range(len(self._tables))]
+        return [self._results[index] for index in range(len(self._tables))]
 
     def _start(self) -> None:
         """Start a thread, which counts as at work until it ends."""
@@ -147,13 +147,13 @@ class TableJobs(Generic[Opened]):
 
     def _work(self) -> None:
         try:
-            while (place := self._next()) is not None:
+            while (index := self._next()) is not None:
                 try:
-                    self._audit(place, self._busy[place])
+                    self._audit(index, self._busy[index])
                 finally:
                     with self._change:
-                        engine = self._busy.pop(place)
-                        self._free[id(self._tables[place].engine)].append(engine)
+                        engine = self._busy.pop(index)
+                        self._free[id(self._tables[index].engine)].append(engine)
                         self._change.notify_all()
         except BaseException as error:
             # Raised by `results` before the error of any table, as no caller sees this thread's.
@@ -166,39 +166,39 @@ class TableJobs(Generic[Opened]):
         """The next table, once a session is free for it; None when none is left."""
         with self._change:
             while self._waiting:
-                for place in self._waiting:
-                    if free := self._free[id(self._tables[place].engine)]:
-                        self._waiting.remove(place)
-                        self._busy[place] = free.pop(0)
-                        return place
+                for index in self._waiting:
+                    if free := self._free[id(self._tables[index].engine)]:
+                        self._waiting.remove(index)
+                        self._busy[index] = free.pop(0)
+                        return index
                 self._change.wait()
             return None
 
-    def _audit(self, place: int, engine: Engine) -> None:
+    def _audit(self, index: int, engine: Engine) -> None:
         """Audit one table; its error is kept, but for an interrupt."""
-        table = self._tables[place].on(engine)
+        table = self._tables[index].on(engine)
         try:
-            self._results[place] = self._answer(table, self._watched(place))
+            self._results[index] = self._answer(table, self._watched(index))
         except Exception as error:
-            self._errors[place] = error
-            self._give_up(place + 1)
+            self._errors[index] = error
+            self._give_up(index + 1)
 
-    def _watched(self, place: int) -> RunOptions:
+    def _watched(self, index: int) -> RunOptions:
         """The options of a table that starts no statement once it is given up."""
         watch = self._run.watch
 
         def begin(question: str, progress: Progress) -> None:
-            if place >= self._end:
+            if index >= self._end:
                 raise EngineError("given up.")
             if watch:
                 watch(question, progress)
 
         return replace(self._run, watch=begin)
 
-    def _give_up(self, place: int) -> None:
+    def _give_up(self, index: int) -> None:
         """Give up the tables from this one on."""
         with self._change:
-            self._end = min(self._end, place)
+            self._end = min(self._end, index)
             self._waiting = [waiting for waiting in self._waiting if waiting < self._end]
             self._change.notify_all()
 
@@ -207,7 +207,7 @@ class TableJobs(Generic[Opened]):
         while self._at_work:
             with self._change:
                 self._change.wait_for(lambda: not self._at_work, CANCEL_INTERVAL)
-                running = [engine for place, engine in self._busy.items() if place >= self._end]
+                running = [engine for index, engine in self._busy.items() if index >= self._end]
             for engine in running:
                 with suppress(Exception):
                     engine.cancel()

@@ -383,8 +383,8 @@ class SensitiveModel(Model):
     """A model of the sensitive values of a class, judged on the worst class."""
 
     answered_by: ClassVar = "values"
-    beside: ClassVar[str | None] = None
-    """A further figure that it measures of each class."""
+    companion: ClassVar[str | None] = None
+    """The column of a further figure that it measures of each class."""
     may_be_infinite: ClassVar[bool] = False
     """Whether its figure may be infinite, so that no threshold is met."""
 

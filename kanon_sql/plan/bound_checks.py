@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
 
-from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
-from kanon_sql.models.base import Model, ReferenceModel, SensitiveModel
-from kanon_sql.models.catalogue import MODELS, family_name, family_part
+from kanon_sql.errors import Faults, SpecError, located, option
+from kanon_sql.models.base import Model, SensitiveModel
+from kanon_sql.models.catalogue import MODELS, family_part
 from kanon_sql.models.reference.models import KMap
 from kanon_sql.models.sizes.models import KAnonymity
-from kanon_sql.models.values.models import Homogeneity, TCloseness
+from kanon_sql.models.values.models import Homogeneity
+from kanon_sql.plan.check_scope import CheckScope
+from kanon_sql.plan.family_plan import plan_of
 from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable
-from kanon_sql.question.hierarchy_table import read_tree
-from kanon_sql.question.other_tables import EARLIER, REFERENCE, OtherTableKind
+from kanon_sql.question.other_tables import EARLIER
 from kanon_sql.question.spec import TableSpec
-from kanon_sql.sql.tables import Table, family, find
+from kanon_sql.sql.tables import Table, family
 
 _DEFAULT_MODELS = tuple(
     model
@@ -24,15 +24,8 @@ _DEFAULT_MODELS = tuple(
     and not any(field.is_required() for field in model.model_fields.values())
 )
 """Sensitive models that need no parameters, so they can be measured by default."""
-
-
-class AskedOf(NamedTuple):
-    """What the checks of a table are asked of: its columns and its other tables."""
-
-    spec: TableSpec
-    table: Table
-    sensitive: tuple[BoundColumn, ...]
-    others: Sequence[OtherTable]
+_WITHOUT_CLASSES = ("events", "earlier")
+"""What models are computed from that need no classes, or say themselves what they need."""
 
 
 def bound_checks(
@@ -42,22 +35,22 @@ def bound_checks(
     others: Sequence[OtherTable],
 ) -> Iterator[BoundCheck]:
     """Requested checks, gating ones first; then the checks measured by default."""
-    asked_of = AskedOf(spec, table, sensitive, others)
+    scope = CheckScope(spec, table, sensitive, others)
     requested = []
     with Faults() as faults:
         for index, model in enumerate(spec.checks):
             with faults.collected(), located("checks", index):
-                requested.append(_bound(model, asked_of))
+                requested.append(_bound(model, scope))
     requested.sort(key=lambda check: not check.gates)
     models = [check.model for check in requested]
     yield from requested
     if spec.events:
-        yield from family_part("events", "plan").measured(asked_of, models)
+        yield from family_part("events", "plan").measured(scope, models)
         if not spec.quasi_identifiers:
             return
     yield from _default_checks(spec, sensitive, models)
     if any(other.kind is EARLIER for other in others):
-        yield from family_part("earlier", "plan").measured(asked_of, models)
+        yield from family_part("earlier", "plan").measured(scope, models)
 
 
 def _default_checks(
@@ -84,10 +77,10 @@ def _default_checks(
                 yield BoundCheck(measured, requested=False, column=column)
 
 
-def _bound(model: Model, asked_of: AskedOf) -> BoundCheck:
-    """The model with its column or its other table resolved, by its family if that has its own
-    way."""
-    spec, table, sensitive, _ = asked_of
+def _bound(model: Model, scope: CheckScope) -> BoundCheck:
+    """The model with its column or its other table resolved by its family. Raises `SpecError` for a
+    model that is not defined on such a table."""
+    spec = scope.spec
     if model.answered_by == "cells":
         raise SpecError(
             f"{model.name()} is a rule for the cells of a table that is published, which "
@@ -99,96 +92,10 @@ def _bound(model: Model, asked_of: AskedOf) -> BoundCheck:
             f"{model.name()} is not defined with nulls: wildcard, where records form no classes. "
             f"Defined are {defined}."
         )
-    of_family = family_part(family_name(type(model)), "plan")
-    if hasattr(of_family, "bound"):
-        bound: BoundCheck = of_family.bound(model, asked_of)
-        return bound
-    if spec.events and not spec.quasi_identifiers:
+    if spec.events and not spec.quasi_identifiers and model.answered_by not in _WITHOUT_CLASSES:
         raise SpecError(
             f"{model.name()} is about classes, and there are no quasi-identifiers: name what an "
             f"attacker knows besides events with {option('quasi_identifiers', 'COLUMN')}, or check "
             "km_anonymity or known_events."
         )
-    if model.answered_by == "estimate":
-        require_scipy(model.name())
-    if isinstance(model, ReferenceModel):
-        name = other_table_name(REFERENCE, model, list(spec.references))
-        named = model.model_copy(update={"reference": name})
-        return BoundCheck(named, requested=True)
-    if isinstance(model, SensitiveModel):
-        return _with_sensitive_column(model, spec, table, sensitive)
-    return BoundCheck(model, requested=True)
-
-
-def _with_sensitive_column(
-    model: SensitiveModel, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
-) -> BoundCheck:
-    name = sensitive_name(model, table, sensitive)
-    column = next(column for column in sensitive if column.name == name)
-    if model.with_other_sensitive and len(sensitive) == 1:
-        raise SpecError(
-            f"{model.name()}: with_other_sensitive needs other sensitive attributes, and "
-            f'"{name}" is the only one.'
-        )
-    joined = model.with_other_sensitive or (spec.with_other_sensitive and len(sensitive) > 1)
-    complete = model.model_copy(update={"sensitive": name, "with_other_sensitive": joined})
-    kind = family(column.type)
-    if model.of_numbers and kind not in ("number", "text", "nothing", ""):
-        raise SpecError(
-            f'{model.name()} needs numbers, and "{name}" is {column.type}. Choose another model, '
-            "or another attribute."
-        )
-    if not isinstance(model, TCloseness):
-        return BoundCheck(complete, requested=True, column=column)
-    has_order = kind in ("number", "text", "time", "boolean", "nothing", "")
-    has_order = has_order or column.type in ("TIME", "TIME_NS")
-    if model.distance == "ordered" and model.order is None and not has_order:
-        raise SpecError(
-            f't_closeness: "{name}" is {column.type}, which has no order of its own. List its '
-            "values in order, as in order=[low, middle, high]."
-        )
-    paths = read_tree(model.hierarchy) if model.hierarchy is not None else ()
-    return BoundCheck(complete, requested=True, column=column, paths=paths)
-
-
-def sensitive_name(model: Any, table: Table, sensitive: tuple[BoundColumn, ...]) -> str:
-    if model.sensitive is not None:
-        return find(model.sensitive, table).name
-    if len(sensitive) == 1:
-        return sensitive[0].name
-    names = ", ".join(column.name for column in sensitive)
-    raise SpecError(
-        f"{model.name()} needs a sensitive attribute: "
-        + (f"name one of {names}" if names else "name it")
-        + f", as in sensitive={sensitive[0].name if sensitive else 'COLUMN'}."
-    )
-
-
-def other_table_name(kind: OtherTableKind, model: Model, names: Sequence[str]) -> str:
-    """Resolve the reference or earlier release that a model names."""
-    name: str | None = getattr(model, kind.prefix)
-    if name is not None and name in names:
-        return name
-    if not names:
-        raise SpecError(
-            f"{model.name()} needs {kind.a_noun}: {kind.holds}. Name it with {option(kind.key)}."
-        )
-    if name is None and len(names) == 1:
-        return names[0]
-    if name is None:
-        raise SpecError(
-            f"{model.name()}: there are several {kind.noun}s ({', '.join(names)}); name one, as "
-            f"in {kind.prefix}={names[0]}."
-        )
-    raise SpecError(
-        f'{model.name()}: there is no {kind.noun} "{name}". {kind.noun.capitalize()}s: '
-        f"{', '.join(names)}.{did_you_mean(name, names)}"
-    )
-
-
-def require_scipy(model: str) -> None:
-    """Raise `SpecError` with the install command if SciPy, which the model needs, is missing."""
-    try:
-        import scipy.special  # type: ignore[import-untyped] # noqa: F401
-    except ImportError:
-        raise SpecError(f"{model} needs SciPy: pip install 'kanon-sql[estimates]'") from None
+    return plan_of(model).bound(model, scope)

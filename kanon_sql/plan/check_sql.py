@@ -109,9 +109,9 @@ def class_measures(
     for model, labelled_check in sensitive_models(checks):
         arguments = _arguments(question, sensitive, labelled_check)
         yield _measure(model, arguments)
-        if model.beside:
+        if model.companion:
             companion = render_known(f"{model.name()}_companion", **arguments)
-            yield Named(companion, f"kanon_{labelled_check.label}_{model.beside}")
+            yield Named(companion, f"kanon_{labelled_check.label}_{model.companion}")
 
 
 def _measure(model: SensitiveModel, arguments: Mapping[str, Any]) -> Named:

@@ -152,7 +152,7 @@ def refuse_unknown(
     further: Iterable[NamedColumn] = (),
 ) -> None:
     """Raise `SpecError` for every name that is no column of its table, and then for every hierarchy
-    file that can't be read. `further` are named beside the spec."""
+    file that can't be read. `further` are named outside the spec."""
     names = quasi_identifier_names(spec, table)
     with Faults() as faults:
         for column in (*columns_with_roles(spec), *further):

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kanon_sql.models.sizes.models import KAnonymity
-from kanon_sql.plan.check_sql import (
-    LabelledCheck,
-)
+from kanon_sql.plan.check_sql import LabelledCheck
 from kanon_sql.plan.question import ResolvedQuestion
 
 

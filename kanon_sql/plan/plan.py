@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.plan.steps import (
-    PlannedStep,
-)
+from kanon_sql.plan.steps import PlannedStep
 from kanon_sql.sql.statement import Statement
 
 AnyStep = TypeVar("AnyStep", bound=PlannedStep)

@@ -38,7 +38,7 @@ def resolve(
     further: Sequence[NamedColumn] = (),
 ) -> Roles:
     """Resolve every column that `spec` names, and assign it its role. `others` are the references
-    and earlier releases, `further` are columns that are named beside the spec.
+    and earlier releases, `further` are columns named outside the spec.
 
     `is_open`: the caller wants to find the quasi-identifiers, so none need be named. Raises
     `SpecError` with its location in the spec, for all unknown columns together.

@@ -6,13 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kanon_sql.plan.answers import Answers, any_fails
-from kanon_sql.plan.question import (
-    AtLevel,
-    BoundColumn,
-    OtherTable,
-    ResolvedQuestion,
-    as_read,
-)
+from kanon_sql.plan.question import AtLevel, BoundColumn, OtherTable, ResolvedQuestion, as_read
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.statement import Cited, Statement
@@ -93,7 +87,7 @@ def step(
     only: str = "",
     pass_conditions: Iterable[str] = (),
 ) -> Statement:
-    """A step restricted to the declared tables."""
+    """The statement of a step, restricted to the declared tables."""
     tables = frozenset(table.sql for table in question.tables)
     return Statement(
         name,

@@ -30,13 +30,7 @@ from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS, model_na
 from kanon_sql.models.cells.models import Differences, MinContributors
 from kanon_sql.models.described import Fault, described_fault
 from kanon_sql.models.sizes.models import KAnonymity
-from kanon_sql.question.question_parts import (
-    AnyCheck,
-    CheckSchema,
-    DateText,
-    SpecPart,
-    Totals,
-)
+from kanon_sql.question.question_parts import AnyCheck, CheckSchema, DateText, SpecPart, Totals
 from kanon_sql.question.yaml_document import YamlDocument
 
 FOLDER = Path(__file__).parent / "policies"

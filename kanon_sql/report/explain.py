@@ -29,13 +29,7 @@ from kanon_sql.models.cells.plan import (
 )
 from kanon_sql.models.cells.published_plan import statements_on
 from kanon_sql.models.described import descriptions
-from kanon_sql.models.examples import (
-    PERSON,
-    QUASI_IDENTIFIERS,
-    CellExample,
-    Example,
-    records,
-)
+from kanon_sql.models.examples import PERSON, QUASI_IDENTIFIERS, CellExample, Example, records
 from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.binding import bind
 from kanon_sql.plan.resolve import resolve

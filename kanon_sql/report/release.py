@@ -10,6 +10,7 @@ from kanon_sql.report import audit
 from kanon_sql.report.document import Block, Grid, GridRow, Heading, Prose, Verdicts, named_row
 from kanon_sql.report.terminal import INDENT, padded
 from kanon_sql.report.words import models, tables
+from kanon_sql.report.words.check_phrases import phrases
 from kanon_sql.report.words.models import Verdict
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -25,7 +26,6 @@ from kanon_sql.report.words.numbers import (
     short_percent,
     short_share,
 )
-from kanon_sql.report.words.phrases import phrases
 from kanon_sql.results.release import (
     METRICS,
     Anonymization,

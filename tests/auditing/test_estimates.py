@@ -22,7 +22,7 @@ from kanon_sql.auditing.estimates import (
     required_class_size,
 )
 from kanon_sql.errors import InputError, SpecError
-from kanon_sql.plan import bound_checks
+from kanon_sql.models.population.plan import require_scipy
 
 # fmt: off
 ADULT = {
@@ -434,7 +434,7 @@ def test_without_scipy_the_sentence_says_how_to_get_it(monkeypatch: pytest.Monke
         monkeypatch.setitem(sys.modules, module, None)
 
     with pytest.raises(SpecError) as both:
-        bound_checks.require_scipy("k_map_estimate")
+        require_scipy("k_map_estimate")
     with pytest.raises(SpecError) as uniqueness:
         population_uniqueness({1: 1}, 10)
     with pytest.raises(SpecError) as k_map:

@@ -15,8 +15,8 @@ from places import HOUSE
 
 from kanon_sql.models.catalogue import MODELS
 from kanon_sql.report import terminal
-from kanon_sql.report.words import phrases
 from kanon_sql.report.words import tables as wording
+from kanon_sql.report.words.check_phrases import has_phrases
 from kanon_sql.report.words.numbers import in_python
 from kanon_sql.results.table import CheckResult, HistogramBin
 
@@ -164,7 +164,7 @@ def test_several_tables_have_a_section_each_and_a_closing_line():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_has_words_of_its_own(name):
-    assert phrases.has_phrases(name)
+    assert has_phrases(name)
 
 
 def test_colour_adds_nothing_but_colour():

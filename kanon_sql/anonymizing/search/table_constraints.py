@@ -36,13 +36,7 @@ from kanon_sql.models.population.models import KMapEstimate
 from kanon_sql.models.sizes.models import KAnonymity, ProsecutorRisk, SampleUniqueness
 from kanon_sql.plan.check_sql import reference_of
 from kanon_sql.plan.join_columns import entity_pair, pairs
-from kanon_sql.plan.question import (
-    BoundCheck,
-    BoundColumn,
-    OtherTable,
-    Pair,
-    ResolvedQuestion,
-)
+from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable, Pair, ResolvedQuestion
 from kanon_sql.plan.steps import other_records
 from kanon_sql.results.table import TableResult
 from kanon_sql.sql.macros import render

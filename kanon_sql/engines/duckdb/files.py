@@ -40,13 +40,7 @@ from kanon_sql.engines.readers import (
     values_by_file,
     without_partitions,
 )
-from kanon_sql.errors import (
-    EngineError,
-    InputError,
-    irregular_kind,
-    nearest,
-    printable,
-)
+from kanon_sql.errors import EngineError, InputError, irregular_kind, nearest, printable
 from kanon_sql.files import Kind, file_kind, first_bytes, without_credentials
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import is_one_line, literal

@@ -17,12 +17,7 @@ from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, with_flags
 from kanon_sql.models.cells.models import Derivable
-from kanon_sql.models.cells.open_cells import (
-    OpenCells,
-    comparisons,
-    open_cells,
-    to_open,
-)
+from kanon_sql.models.cells.open_cells import OpenCells, comparisons, open_cells, to_open
 from kanon_sql.models.cells.plan import CellQuestion, node_names
 from kanon_sql.models.cells.published_plan import statements_on
 from kanon_sql.models.cells.suppressed_cells import FIGURES

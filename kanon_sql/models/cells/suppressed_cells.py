@@ -13,12 +13,7 @@ from kanon_sql.auditing.fetched_sets import fetch_hub
 from kanon_sql.engines.base import Hub
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, plural
-from kanon_sql.models.cells.derivability import (
-    MOST_UNKNOWNS,
-    Derivation,
-    DerivedRelations,
-    derive,
-)
+from kanon_sql.models.cells.derivability import MOST_UNKNOWNS, Derivation, DerivedRelations, derive
 from kanon_sql.models.cells.models import Derivable
 from kanon_sql.models.cells.plan import (
     CellCheck,

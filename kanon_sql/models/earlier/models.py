@@ -1,4 +1,4 @@
-"""Models of what two releases of the same people disclose together."""
+"""The models of what two releases of the same people disclose together."""
 
 from __future__ import annotations
 

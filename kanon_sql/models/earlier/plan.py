@@ -15,13 +15,9 @@ from typing import Any, NamedTuple
 
 from kanon_sql.errors import SpecError, option
 from kanon_sql.models.base import Model
-from kanon_sql.models.earlier.models import (
-    ComposedKAnonymity,
-    ComposedLDiversity,
-    ComposedModel,
-)
+from kanon_sql.models.earlier.models import ComposedKAnonymity, ComposedLDiversity, ComposedModel
 from kanon_sql.plan.answers import Answers
-from kanon_sql.plan.bound_checks import AskedOf, other_table_name, sensitive_name
+from kanon_sql.plan.check_scope import CheckScope, other_table_name, sensitive_name
 from kanon_sql.plan.check_sql import LabelledCheck, labelled
 from kanon_sql.plan.join_columns import can_be_equal, column_pair, entity_pair
 from kanon_sql.plan.pass_conditions import class_conditions
@@ -76,40 +72,40 @@ class EarlierStep(PlannedStep):
         }
 
 
-def bound(model: ComposedModel, asked_of: AskedOf) -> BoundCheck:
+def bound(model: ComposedModel, scope: CheckScope) -> BoundCheck:
     """A check with its earlier release and its column."""
-    earlier = _earlier_of(asked_of)
+    earlier = _earlier_of(scope)
     release = earlier[other_table_name(EARLIER, model, list(earlier))]
     named = model.model_copy(update={"earlier": release.name})
     if not isinstance(named, ComposedLDiversity):
         return BoundCheck(named, requested=True)
-    name = sensitive_name(named, asked_of.table, asked_of.sensitive)
+    name = sensitive_name(named, scope.table, scope.sensitive)
     if name not in release.sensitive:
         raise SpecError(
             f'{model.name()}: {release.called} has no column "{name}". If it is '
             f"called otherwise there, say how: {option('earlier_releases.columns', {name: '…'})}. "
             f"Its columns: {', '.join(release.table.column_names)}."
         )
-    column = next(column for column in asked_of.sensitive if column.name == name)
+    column = next(column for column in scope.sensitive if column.name == name)
     return BoundCheck(named.model_copy(update={"sensitive": name}), requested=True, column=column)
 
 
-def measured(asked_of: AskedOf, requested: Sequence[Model]) -> Iterator[BoundCheck]:
+def measured(scope: CheckScope, requested: Sequence[Model]) -> Iterator[BoundCheck]:
     """What is measured of each earlier release composed with this one."""
-    for name, release in _earlier_of(asked_of).items():
+    for name, release in _earlier_of(scope).items():
         of_release = [m for m in requested if isinstance(m, ComposedModel) and m.earlier == name]
         if not any(isinstance(model, ComposedKAnonymity) for model in of_release):
             yield BoundCheck(ComposedKAnonymity(earlier=name), requested=False)
         measured_columns = {m.sensitive for m in of_release if isinstance(m, ComposedLDiversity)}
-        for column in asked_of.sensitive:
+        for column in scope.sensitive:
             other = release.sensitive.get(column.name)
             if column.name not in measured_columns and other and can_be_equal(column, other):
                 model = ComposedLDiversity(sensitive=column.name, earlier=name)
                 yield BoundCheck(model, requested=False, column=column)
 
 
-def _earlier_of(asked_of: AskedOf) -> dict[str, OtherTable]:
-    return {other.name: other for other in asked_of.others if other.kind is EARLIER}
+def _earlier_of(scope: CheckScope) -> dict[str, OtherTable]:
+    return {other.name: other for other in scope.others if other.kind is EARLIER}
 
 
 def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:

@@ -7,11 +7,7 @@ from typing import Any
 
 from kanon_sql.auditing.findings import or_none
 from kanon_sql.errors import plural
-from kanon_sql.models.earlier.models import (
-    ComposedKAnonymity,
-    ComposedLDiversity,
-    ComposedModel,
-)
+from kanon_sql.models.earlier.models import ComposedKAnonymity, ComposedLDiversity, ComposedModel
 from kanon_sql.models.earlier.plan import EarlierStep
 from kanon_sql.plan.answers import Answers, smallest
 from kanon_sql.plan.join_columns import can_be_equal
@@ -25,6 +21,11 @@ def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
     """The result of a check on this release and an earlier one together."""
     assert isinstance(check.model, ComposedModel)
     return composed(check, check.model, plan, answers)
+
+
+def fields(plan: Plan, answers: Answers) -> dict[str, Any]:
+    """None: a result has its checks alone."""
+    return {}
 
 
 def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Iterator[str]:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from kanon_sql.report.words.numbers import (
-    counted,
-    number,
-    printable,
-)
+from kanon_sql.report.words.numbers import counted, number, printable
 from kanon_sql.report.words.phrases import Phrases
 from kanon_sql.results.table import CheckResult, TableResult
 

@@ -22,7 +22,7 @@ from kanon_sql.models.events.models import (
     KnownEvents,
 )
 from kanon_sql.plan.answers import Answers
-from kanon_sql.plan.bound_checks import AskedOf
+from kanon_sql.plan.check_scope import CheckScope
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.preconditions import without_entity
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
@@ -126,9 +126,9 @@ _MEASURED = (KnownEvents(m=1), KnownEvents(m=2), KmAnonymity())
 """What is measured by default."""
 
 
-def bound(model: EventModel, asked_of: AskedOf) -> BoundCheck:
+def bound(model: EventModel, scope: CheckScope) -> BoundCheck:
     """A check on events. Raises `SpecError` without any."""
-    if not asked_of.spec.events:
+    if not scope.spec.events:
         raise SpecError(
             f"{model.name()} needs events: name the columns that make an event of a person, as "
             f"in {option('events', 'ward,month')}."
@@ -136,7 +136,7 @@ def bound(model: EventModel, asked_of: AskedOf) -> BoundCheck:
     return BoundCheck(model, requested=True)
 
 
-def measured(asked_of: AskedOf, requested: Sequence[Model]) -> Iterator[BoundCheck]:
+def measured(scope: CheckScope, requested: Sequence[Model]) -> Iterator[BoundCheck]:
     """What is measured of events unless something is required, or asked of events."""
     if not any(model.gates or isinstance(model, EventModel) for model in requested):
         yield from (BoundCheck(model, requested=False) for model in _MEASURED)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.plan.steps import (
-    PlannedStep,
-    records,
-    step,
-    with_entity,
-    with_records,
-)
+from kanon_sql.errors import SpecError
+from kanon_sql.models.base import Model
+from kanon_sql.plan.check_scope import CheckScope
+from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
+from kanon_sql.plan.steps import PlannedStep, records, step, with_entity, with_records
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 
@@ -24,6 +22,25 @@ SURVEY_CLASSES = 1_000_000
 
 They are needed for the individual risk.
 """
+
+
+def bound(model: Model, scope: CheckScope) -> BoundCheck:
+    """An estimate. Raises `SpecError` without SciPy."""
+    require_scipy(model.name())
+    return BoundCheck(model, requested=True)
+
+
+def require_scipy(model: str) -> None:
+    """Raise `SpecError` with the install command if SciPy, which the model needs, is missing."""
+    try:
+        import scipy.special  # type: ignore[import-untyped] # noqa: F401
+    except ImportError:
+        raise SpecError(f"{model} needs SciPy: pip install 'kanon-sql[estimates]'") from None
+
+
+def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> tuple[tuple[str, Any], ...]:
+    """None: an estimate has no statement of its own."""
+    return ()
 
 
 def steps(question: ResolvedQuestion) -> Iterator[PlannedStep]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kanon_sql.auditing.estimates import population_uniqueness, required_class_size
 from kanon_sql.auditing.findings import CheckFinding, at_most, result_of, violations_below
@@ -23,6 +24,11 @@ def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
         case KMapEstimate() as model:
             return result_of(check, _k_map_estimate(model, plan, answers))
     raise AssertionError(f"{check.model.name()} is no estimate about the population")
+
+
+def fields(plan: Plan, answers: Answers) -> dict[str, Any]:
+    """None: a result has its checks alone."""
+    return {}
 
 
 def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Iterator[str]:

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from kanon_sql.report.words.numbers import (
-    counted,
-    exact_percent,
-    member,
-    number,
-    percent,
-)
+from kanon_sql.report.words.numbers import counted, exact_percent, member, number, percent
 from kanon_sql.report.words.phrases import Phrases, violating
 from kanon_sql.results.table import CheckResult, TableResult
 

@@ -1,1 +1,1 @@
-"""What is checked of a release beside a reference of the population."""
+"""What is checked of a release against a reference of the population."""

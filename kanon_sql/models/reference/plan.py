@@ -9,6 +9,7 @@ from typing import Any
 
 from kanon_sql.models.base import AT_RISK, ReferenceModel
 from kanon_sql.plan.answers import Answers, people_in, total
+from kanon_sql.plan.check_scope import CheckScope, other_table_name
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
     labelled,
@@ -17,10 +18,7 @@ from kanon_sql.plan.check_sql import (
     reference_of,
 )
 from kanon_sql.plan.join_columns import sides
-from kanon_sql.plan.pass_conditions import (
-    class_conditions,
-    people_conditions,
-)
+from kanon_sql.plan.pass_conditions import class_conditions, people_conditions
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.plan.steps import (
     PlannedStep,
@@ -35,6 +33,7 @@ from kanon_sql.plan.steps import (
     step,
     with_records,
 )
+from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import family
@@ -88,6 +87,12 @@ def _may_be_generalised(answers: Answers) -> bool:
     """Whether a cell of the release may stand for several values."""
     row = answers.row("generalised_cells")
     return row is None or bool(row["kanon_generalised"])
+
+
+def bound(model: ReferenceModel, scope: CheckScope) -> BoundCheck:
+    """A check with its reference. Raises `SpecError` without one."""
+    name = other_table_name(REFERENCE, model, list(scope.spec.references))
+    return BoundCheck(model.model_copy(update={"reference": name}), requested=True)
 
 
 def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:

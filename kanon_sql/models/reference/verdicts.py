@@ -39,6 +39,11 @@ def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
     return result_of(check, _reference_finding(check, check.model, plan, answers))
 
 
+def fields(plan: Plan, answers: Answers) -> dict[str, Any]:
+    """None: a result has its checks alone."""
+    return {}
+
+
 def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Iterator[str]:
     """Warnings about references that can't contain the release."""
     for step in plan.of(ReferenceStep):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from kanon_sql.report.words.numbers import (
-    counted,
-    number,
-)
+from kanon_sql.report.words.numbers import counted, number
 from kanon_sql.report.words.phrases import Phrases, reference_name, risk_phrases, violating
 from kanon_sql.results.table import CheckResult, TableResult
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
+from kanon_sql.models.base import Model
 from kanon_sql.models.sizes.models import KAnonymity
-from kanon_sql.plan.pass_conditions import (
-    required_size,
-    size_conditions,
-)
+from kanon_sql.plan.check_scope import CheckScope
+from kanon_sql.plan.pass_conditions import required_size, size_conditions
 from kanon_sql.plan.preconditions import without_entity
-from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.plan.steps import (
     PlannedStep,
     ShownStep,
@@ -27,6 +27,16 @@ from kanon_sql.plan.steps import (
 from kanon_sql.question.spec import SHOWN
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
+
+
+def bound(model: Model, scope: CheckScope) -> BoundCheck:
+    """A check on classes, which needs nothing else."""
+    return BoundCheck(model, requested=True)
+
+
+def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> tuple[tuple[str, Any], ...]:
+    """None: it reads the classes alone."""
+    return ()
 
 
 def classes(question: ResolvedQuestion) -> PlannedStep:
@@ -97,7 +107,7 @@ def _profiles(question: ResolvedQuestion) -> Statement:
 
 
 def smallest_classes(question: ResolvedQuestion) -> Statement:
-    """The step that counts people by the smallest of their classes."""
+    """The statement that counts people by the smallest of their classes."""
     return step(
         question,
         "people",

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from kanon_sql.report.words.numbers import (
-    counted,
-    member,
-    members,
-    number,
-)
+from kanon_sql.report.words.numbers import counted, member, members, number
 from kanon_sql.report.words.phrases import Phrases, risk_phrases, violating
 from kanon_sql.results.table import CheckResult, TableResult
 

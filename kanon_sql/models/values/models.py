@@ -128,7 +128,7 @@ class KEAnonymity(SensitiveModel):
 
     worst: ClassVar = "least"
     thresholds: ClassVar = ("k", "e")
-    beside: ClassVar = "distinct"
+    companion: ClassVar = "distinct"
     companion_figures: ClassVar = {"distinct": ("least", "k")}
     of_numbers: ClassVar = True
 
@@ -190,7 +190,7 @@ class DeltaDisclosure(SensitiveModel):
 
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("delta",)
-    beside: ClassVar = "present_only"
+    companion: ClassVar = "present_only"
     may_be_infinite: ClassVar = True
     is_strict: ClassVar = True
     relations: ClassVar = frozenset({"shares", "class_shares", "table_values"})

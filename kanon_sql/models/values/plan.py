@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from kanon_sql.errors import SpecError
 from kanon_sql.models.base import SensitiveModel
 from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.models.values.models import Homogeneity, TCloseness
 from kanon_sql.plan.answers import Answers, any_fails, classes_by_size, people_in, total
+from kanon_sql.plan.check_scope import CheckScope, sensitive_name
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
     class_arguments,
@@ -42,8 +44,10 @@ from kanon_sql.plan.steps import (
     with_entity,
     with_records,
 )
+from kanon_sql.question.hierarchy_table import read_tree
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import value_as_text
+from kanon_sql.sql.tables import family
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +110,43 @@ class NamedValuesStep(PlannedStep):
 
     check: BoundCheck
     named: int
+
+
+def bound(model: SensitiveModel, scope: CheckScope) -> BoundCheck:
+    """A check with its sensitive attribute. Raises `SpecError` for one of a type that it can't
+    measure."""
+    spec, table, sensitive, _ = scope
+    name = sensitive_name(model, table, sensitive)
+    column = next(column for column in sensitive if column.name == name)
+    if model.with_other_sensitive and len(sensitive) == 1:
+        raise SpecError(
+            f"{model.name()}: with_other_sensitive needs other sensitive attributes, and "
+            f'"{name}" is the only one.'
+        )
+    joined = model.with_other_sensitive or (spec.with_other_sensitive and len(sensitive) > 1)
+    complete = model.model_copy(update={"sensitive": name, "with_other_sensitive": joined})
+    kind = family(column.type)
+    if model.of_numbers and kind not in ("number", "text", "nothing", ""):
+        raise SpecError(
+            f'{model.name()} needs numbers, and "{name}" is {column.type}. Choose another model, '
+            "or another attribute."
+        )
+    if not isinstance(model, TCloseness):
+        return BoundCheck(complete, requested=True, column=column)
+    has_order = kind in ("number", "text", "time", "boolean", "nothing", "")
+    has_order = has_order or column.type in ("TIME", "TIME_NS")
+    if model.distance == "ordered" and model.order is None and not has_order:
+        raise SpecError(
+            f't_closeness: "{name}" is {column.type}, which has no order of its own. List its '
+            "values in order, as in order=[low, middle, high]."
+        )
+    paths = read_tree(model.hierarchy) if model.hierarchy is not None else ()
+    return BoundCheck(complete, requested=True, column=column, paths=paths)
+
+
+def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> tuple[tuple[str, Any], ...]:
+    """None: those on classes are about sensitive attributes too."""
+    return ()
 
 
 def sensitive_steps(question: ResolvedQuestion) -> Iterator[SensitiveStep]:

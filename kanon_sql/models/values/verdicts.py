@@ -146,7 +146,7 @@ def _companion_figures(
     match model:
         case RecursiveClDiversity(allowed=None):
             return {"confidence": _confidence(achieved, model.l)}
-        case SensitiveModel(beside=str(name)):
+        case SensitiveModel(companion=str(name)):
             return {name: _worst(model, (row[f"{column}_{name}"] for row in rows))}
         case SensitiveModel() if "k" in model.companion_figures:
             return {"k": min(int(row["kanon_size"]) for row in rows)}

@@ -34,12 +34,7 @@ from kanon_sql.report.words.numbers import (
     sentence,
     wording,
 )
-from kanon_sql.report.words.tables import (
-    disclosures,
-    found_by_all_records,
-    unanswered,
-    warnings,
-)
+from kanon_sql.report.words.tables import disclosures, found_by_all_records, unanswered, warnings
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.release import Anonymization
 from kanon_sql.results.table import CheckResult, PolicyOutcome, TableResult

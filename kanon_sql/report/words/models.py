@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from kanon_sql.models.base import Worst
 from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 from kanon_sql.models.cells.words import title_of_rule
+from kanon_sql.report.words.check_phrases import phrases
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     NONE,
@@ -19,7 +20,6 @@ from kanon_sql.report.words.numbers import (
     percent,
     printable,
 )
-from kanon_sql.report.words.phrases import phrases
 from kanon_sql.results.compared import flat_figures, judged_figures, table_figures
 from kanon_sql.results.confidential import CONFIDENTIAL, is_hidden
 from kanon_sql.results.table import CheckResult, TableResult

@@ -1,12 +1,11 @@
-"""The phrases of a check: its result, its requirement, its extent."""
+"""The parts of sentences on a check: its result, its requirement, its extent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
-from kanon_sql.models.base import ClassWords, Model
-from kanon_sql.models.catalogue import ALL_MODELS, MODELS, family_name, family_part
+from kanon_sql.models.base import ClassWords
+from kanon_sql.models.catalogue import MODELS
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,
@@ -93,7 +92,8 @@ def risk_phrases(check: CheckResult, table: TableResult) -> Phrases:
     return Phrases(required_figures, "; ".join(part for part in parts if part), requirement or None)
 
 
-def _share(check: CheckResult, table: TableResult) -> Phrases:
+def of_share(check: CheckResult, table: TableResult) -> Phrases:
+    """The phrases of a model whose only figure is a share."""
     model = MODELS[check.model]
     requirement = check.parameters.get(model.thresholds[0])
     parts = (model.share_words.format(members(table)), not_contained(check))
@@ -133,33 +133,5 @@ def reference_name(check: CheckResult) -> str:
     return printable(str(check.parameters.get("reference") or "the reference"))
 
 
-# --- what each sensitive model reveals about an attribute, in sentences -----------------------
-
-
 def attribute(check: CheckResult) -> str:
     return printable(str(check.parameters.get("sensitive")))
-
-
-def has_phrases(name: str) -> bool:
-    """Whether a model has phrases."""
-    model = ALL_MODELS[name]
-    return bool(model.words or model.share_words) or name in _of_family(model)
-
-
-def phrases(check: CheckResult, table: TableResult) -> Phrases:
-    """A check's result next to its requirement, and its extent."""
-    model = ALL_MODELS[check.model]
-    if model.words:
-        return of_worst_class(model.words, check, table)
-    if model.share_words:
-        return _share(check, table)
-    return _of_family(model)[check.model](check, table)
-
-
-def _of_family(model: type[Model]) -> Mapping[str, Callable[[CheckResult, Any], Phrases]]:
-    """The phrases of a family's models without declared words, or whose words depend on the
-    result."""
-    return cast(
-        Mapping[str, Callable[[CheckResult, Any], Phrases]],
-        family_part(family_name(model), "words").PHRASES,
-    )
