@@ -89,7 +89,7 @@ def audit(
 
         results = audited_by_jobs(tables, run, answer)
         if with_lineage:
-            from kanon_sql.auditing.lineage import lineage
+            from kanon_sql.auditing.datasets import lineage
 
             results = [
                 replace(result, lineage=lineage(table.plan.question, table.engine, run.engine))

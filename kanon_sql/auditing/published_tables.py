@@ -126,7 +126,7 @@ def _result(question: CellQuestion, status: Status, session: Session, **fields: 
 
 def _lineage(result: CellsResult, table: OpenCells, connected: Any) -> Lineage:
     """The datasets of a published table; its checks share their statements, so none has its own."""
-    from kanon_sql.auditing.lineage import lineage
+    from kanon_sql.auditing.datasets import lineage
 
     seconds = [other.question.resolved for other in table.others.values()]
     shared = lineage(table.question.resolved, table.engine, connected, seconds)
