@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         explain,
         from_json,
         init,
+        lineage,
         policies,
         profile,
         tables,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from kanon_sql.question.question_parts import AgainstSpec, EarlierReleaseSpec, ReferenceSpec
     from kanon_sql.question.spec import AuditSpec, TableSpec
     from kanon_sql.results.table import CheckResult, TableResult
+    from kanon_sql.tracing.result import LineageResult
 
 _HOMES = {
     "AnonymizationResult": "anonymizing.release.result",
@@ -64,6 +66,7 @@ _HOMES = {
     "explain": "api",
     "from_json": "api",
     "init": "api",
+    "lineage": "api",
     "policies": "api",
     "profile": "api",
     "tables": "api",
@@ -73,6 +76,7 @@ _HOMES = {
     "connect": "engines",
     "EngineError": "errors",
     "InputError": "errors",
+    "LineageResult": "tracing.result",
     "KanonError": "errors",
     "MissingDriverError": "errors",
     "PrivacyViolation": "errors",
@@ -105,6 +109,7 @@ if TYPE_CHECKING:
         "GeneralizationHierarchy",
         "InputError",
         "KanonError",
+        "LineageResult",
         "MissingDriverError",
         "Policy",
         "PrivacyViolation",
@@ -122,6 +127,7 @@ if TYPE_CHECKING:
         "explain",
         "from_json",
         "init",
+        "lineage",
         "policies",
         "profile",
         "read_spec",
