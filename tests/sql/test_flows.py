@@ -296,6 +296,16 @@ def test_a_recursion_starts_from_nothing_known() -> None:
     assert not found.is_unknown
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_a_recursion_everything_is_known_at_the_end(turned: bool) -> None:
+    parts = ["select zip from patients", "select * from t"]
+    union = " union all ".join(parts[::-1] if turned else parts)
+
+    found = read(f"with recursive t as ({union}) select * from t")
+
+    assert (carried(found), found.is_unknown) == ({"zip": "carried zip"}, False)
+
+
 # --- soundness ------------------------------------------------------------------------------
 
 
