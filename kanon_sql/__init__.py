@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         explain,
         from_json,
         init,
+        lineage,
         policies,
         profile,
         tables,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from kanon_sql.question.question_parts import AgainstSpec, EarlierReleaseSpec, ReferenceSpec
     from kanon_sql.question.spec import AuditSpec, TableSpec
     from kanon_sql.results.table import CheckResult, TableResult
+    from kanon_sql.tracing.result import LineageResult
 
 _HOMES = {
     "AnonymizationResult": "anonymizing.release.result",
@@ -65,6 +67,7 @@ _HOMES = {
     "explain": "api",
     "from_json": "api",
     "init": "api",
+    "lineage": "api",
     "policies": "api",
     "profile": "api",
     "tables": "api",
@@ -74,6 +77,7 @@ _HOMES = {
     "connect": "engines",
     "EngineError": "errors",
     "InputError": "errors",
+    "LineageResult": "tracing.result",
     "KanonError": "errors",
     "MissingDriverError": "errors",
     "PrivacyViolation": "errors",
@@ -106,6 +110,7 @@ if TYPE_CHECKING:
         "GeneralizationHierarchy",
         "InputError",
         "KanonError",
+        "LineageResult",
         "MissingDriverError",
         "Policy",
         "PrivacyViolation",
@@ -123,6 +128,7 @@ if TYPE_CHECKING:
         "explain",
         "from_json",
         "init",
+        "lineage",
         "policies",
         "profile",
         "read_spec",

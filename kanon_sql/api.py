@@ -50,6 +50,7 @@ from kanon_sql.results.release import Algorithm, ReleaseFindings
 from kanon_sql.results.stored import StoredProfile, StoredTradeoff, result_of
 from kanon_sql.results.writing import check_writable
 from kanon_sql.sql.dialects import Quote
+from kanon_sql.tracing.result import LineageResult
 
 
 class _Read(TableArguments, RunArguments, total=False): ...
@@ -460,6 +461,37 @@ def _options(**settings: Any) -> ReleaseOptions:
 def _numbers(value: Any) -> Sequence[int]:
     """One number, or several."""
     return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+
+
+@suggests_parameters
+def lineage(
+    manifest: str | Path,
+    *,
+    select: Names = (),
+    exclude: Names = (),
+    state: str | Path | None = None,
+    cache: str | Path | None = None,
+) -> LineageResult:
+    """Follow the roles of columns through the models of a dbt project.
+
+    `manifest` is the target/manifest.json that dbt compile writes. `models` of the result say what
+    each model exposes, by which way, and whether that is audited; `raise_if_unaudited` raises
+    `PrivacyViolation` for a published model with a gap. `select` and `exclude` choose the models
+    that are shown, in the words of dbt; `state` is the folder of an older manifest. `cache` is a
+    folder for what was found, so that only models that changed are read again.
+
+    Raises `InputError` for a file that is no manifest or has no compiled SQL, and if no column has
+    a role; `SpecError` for an unknown role or key.
+    """
+    from kanon_sql.tracing.lineage import lineage_of
+
+    return lineage_of(
+        manifest,
+        select=column_list("select", select),
+        exclude=column_list("exclude", exclude),
+        state=state,
+        cache=cache,
+    )
 
 
 @suggests_parameters

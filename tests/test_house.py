@@ -41,7 +41,7 @@ from kanon_sql.sql.dialects.rules import TRAITS, Traits
 
 RULE = (
     "errors files | question sql | plan engines results | report | auditing | anonymizing profiling"
-    " | api cli | assistant | __main__"
+    " tracing | api cli | assistant | __main__"
 )
 """The packages from the ground up. One imports only what stands left of the bars around it."""
 

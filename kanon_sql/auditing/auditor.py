@@ -129,7 +129,7 @@ class RecordsSubject:
         return _result(self.plan, "error", session, error=error)
 
     def lineage(self, connected: Any, checks: int) -> Lineage:
-        from kanon_sql.auditing.lineage import lineage
+        from kanon_sql.auditing.datasets import lineage
 
         return lineage(self.plan.question, self.engine, connected)
 

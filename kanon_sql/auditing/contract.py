@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.auditing.check_statement import check_statement
-from kanon_sql.auditing.lineage import NAMESPACES, identifiers
+from kanon_sql.auditing.datasets import NAMESPACES, identifiers
 from kanon_sql.auditing.opening import open_table, opened
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.names import url_of

@@ -173,7 +173,7 @@ def _judged(
             )
     except EngineError as error:
         if spec and of_pipelines:
-            from kanon_sql.auditing.lineage import result_unopened
+            from kanon_sql.auditing.datasets import result_unopened
 
             failed = result_unopened(getattr(spec, key), str(error))
             for path, form in of_pipelines:

@@ -66,7 +66,7 @@ COMMANDS = {
         *("audit", "tables", "compile", "validate", "baseline", "worksheet"),
         *("profile", "init", "hierarchy", "anonymize", "tradeoff", "mcp"),
     ),
-    "manual": ("schema", "explain", "policy", "dbt-package", "demo", "diff", "report"),
+    "manual": ("schema", "explain", "policy", "dbt-package", "demo", "diff", "report", "lineage"),
 }
 """Commands by module, which is imported on demand."""
 

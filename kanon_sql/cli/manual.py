@@ -1,24 +1,32 @@
-"""The commands that query no table: schema, policy, explain, dbt-package, demo, diff, report."""
+"""The commands that query no table: schema, policy, explain, dbt-package, demo, diff, report,
+lineage."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kanon_sql.cli.command_record import with_files
 from kanon_sql.cli.main import main
+from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, VERBOSITY, Grouped, examples_of
 from kanon_sql.cli.options import options_of
 from kanon_sql.cli.output import (
+    LINEAGE_FORMS,
+    also_of,
     deliver,
     deliver_result,
+    form_of,
     rendered,
     report_file_of,
     result_file_of,
     watching,
 )
 from kanon_sql.cli.question import at_most_one
+
+if TYPE_CHECKING:
+    from kanon_sql.tracing.result import LineageResult
 
 
 @main.command()
@@ -174,3 +182,57 @@ def report(context: click.Context, /, result: str, **values: Any) -> int:
     settings = {key: values[key] for key in ("audience", "min_cell")}
     deliver(page_of_file(Path(result), **inputs, **settings), output, form="html")
     return 0
+
+
+@main.command(cls=Grouped, epilog=examples_of("lineage"))
+@click.argument("manifest", metavar="MANIFEST.json")
+@options_of("lineage")
+@click.pass_context
+def lineage(context: click.Context, /, manifest: str, **values: Any) -> int:
+    """Follow the roles of columns through the models of a dbt project.
+
+    MANIFEST.json is the target/manifest.json that dbt compile writes. Declare roles on sources:
+    which models expose people by them, in which way, and whether that is audited follows from their
+    compiled SQL. Needs no connection and reads no table. Where lineage can't be told, a model
+    counts as exposed.
+
+    Exit codes: 0 followed, gaps or not; 1 with --fail-on-unaudited, if there is a gap; 2 invalid
+    options or manifest; 4 no column has a role, nothing is selected, or nothing is published.
+    """
+    from kanon_sql.tracing.lineage import lineage_of
+
+    output = result_file_of(context, values["output"], [manifest], values)
+    also = also_of(None, output, values, LINEAGE_FORMS)
+    result = lineage_of(
+        manifest,
+        select=values["select"],
+        exclude=values["exclude"],
+        state=values["state"],
+        cache=values["cache"],
+        gate=values["fail_on_unaudited"],
+    )
+    form = form_of(context, values, output, LINEAGE_FORMS)
+    for path, each in [(output, form), *also.items()]:
+        deliver(_written(context, result, each, path), path, form=each)
+    return result.exit_code
+
+
+def _written(context: click.Context, result: LineageResult, form: str, path: Path | None) -> str:
+    """The lineage in a format."""
+    from kanon_sql.report import lineage as report
+    from kanon_sql.report.pipelines import github, junit, sarif
+
+    if form == "yaml":
+        return report.proposal(result.lineage)
+    if form in PIPELINE_FORMATS:
+        every = report.outcomes(result.models, result.folder, result.lineage.gate)
+        uncovered = [each for each in every if not each.count("holds")]
+        match form:
+            case "junit":
+                return junit.write(every)
+            case "sarif":
+                return sarif.write(result, uncovered, report.rules())
+        return github.write(uncovered, f"kanon-sql: {report.last_line(result.lineage)}")
+    is_short = form == "human" and not context.meta.get(VERBOSITY)
+    page = result.brief() if is_short else result.page()
+    return rendered(result, page, form, to_terminal=path is None)

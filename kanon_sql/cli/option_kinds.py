@@ -385,7 +385,7 @@ class Format(StringParamType):
         if value in self._formats:
             return str(value)
         there_are = f"there are {', '.join(self._formats)}"
-        if value in PIPELINE_FORMATS:
+        if value in PIPELINE_FORMATS and not {*PIPELINE_FORMATS} & {*self._formats}:
             raise SpecError(f"--format {value} is for an audit; {there_are}.")
         near = did_you_mean(str(value), self._formats)
         raise SpecError(f"there is no format {value!r}; {there_are}.{near}")

@@ -241,8 +241,16 @@ RELEASE = (
 
 FORMAT = (format_option(FORMATS),)
 AUDIT_FORMAT = (format_option((*FORMATS, *PIPELINE_FORMATS)), *declared("run", "also"))
+LINEAGE_FORMAT = (
+    format_option(
+        (*FORMATS, *(form for form in PIPELINE_FORMATS if form != "openlineage"), "yaml")
+    ),
+    *declared("run", "also"),
+)
 SERVER = declared("run", "server")
 MANIFEST = (*declared("run", "manifest"), *SERVER)
+INHERIT = declared("run", "inherit")
+LINEAGE = (*declared("run", "project"), *declared("run", "lineage"))
 _BY = declared("run", "compared_by")
 BASELINE = (*declared("run", "baseline"), *_BY)
 WORSE = (*declared("run", "worse"), *_BY)
@@ -292,13 +300,14 @@ VERBOSE = (
 # --- the options of each command, in the order in which --help lists them -------------------
 
 _OF_COMMAND: dict[str, tuple[Iterable[Callable[[Any], Any]], ...]] = {
-    "audit": (QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, JOBS, DRY_RUN, VERBOSE),
+    "audit": (QUESTION, MANIFEST, INHERIT, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, JOBS, DRY_RUN,
+              VERBOSE),
     "baseline": (QUESTION, CELL_OPTIONS, MANIFEST, OUTPUT, LIMITS, VERBOSE),
     "tables": (QUESTION_ON_CELLS, MANIFEST[:-1], BASELINE[:1], AUDIT_FORMAT, OUTPUT, AUDIENCE, RUN,
                DRY_RUN, VERBOSE),
     "diff": (FORMAT, WORSE, OUTPUT, VERBOSE),
-    "compile": (QUESTION, CELL_OPTIONS, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, VERBOSE),
-    "validate": (QUESTION, CELL_OPTIONS, MANIFEST, SHOWN, VERBOSE),
+    "compile": (QUESTION, CELL_OPTIONS, MANIFEST, INHERIT, COMPILED, COMPILE_OUTPUT, RUN, VERBOSE),
+    "validate": (QUESTION, CELL_OPTIONS, MANIFEST, INHERIT, SHOWN, VERBOSE),
     "anonymize": (RELEASE_QUESTION, SERVER, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, VERBOSE),
     "tradeoff": (ROLE_OPTIONS, SIZES, CHECKS[1:], HIERARCHIES, RECORDS, OTHERS_KNOWN, SOURCE,
                  SERVER, WEIGHED, FORMAT, OUTPUT, LIMITS, VERBOSE),
@@ -307,6 +316,7 @@ _OF_COMMAND: dict[str, tuple[Iterable[Callable[[Any], Any]], ...]] = {
     "init": (INITIAL_ROLES, RECORDS_READ, SOURCE, WRITTEN_SPEC, LIMITS, VERBOSE),
     "new": (VALUES_OF, RECORDS_READ, SOURCE, SHOWN, LIMITS, VERBOSE),
     "worksheet": (QUESTION, SERVER, WORKSHEET, (format_option(("human", "json")),), RUN, VERBOSE),
+    "lineage": (LINEAGE, LINEAGE_FORMAT, OUTPUT, VERBOSE),
     "report": (REPORT, VERBOSE),
     "schema": (SCHEMA, VERBOSE),
     "mcp": (SERVER, MCP, LIMITS, VERBOSE),

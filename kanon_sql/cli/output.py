@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kanon_sql.results.baseline import Baseline
     from kanon_sql.results.diff import Diff
     from kanon_sql.results.release import GeneralizationStep
+    from kanon_sql.tracing.result import LineageResult
 
 
 ENGINE_FAILED = 3
@@ -104,24 +105,36 @@ AUDIT_FORMS = {
 """The formats of an audit by file suffix."""
 
 
-def also_of(spec: AuditSpec | None, output: Path | None, values: dict[str, Any]) -> dict[Path, str]:
+LINEAGE_FORMS = {
+    **{suffix: form for suffix, form in AUDIT_FORMS.items() if form != "openlineage"},
+    ".yml": "yaml", ".yaml": "yaml",
+}  # fmt: skip
+"""The formats of lineage by file suffix."""
+
+
+def also_of(
+    spec: AuditSpec | None,
+    output: Path | None,
+    values: dict[str, Any],
+    suffixes: Mapping[str, str] = AUDIT_FORMS,
+) -> dict[Path, str]:
     """The further result files with their formats. Raises `SpecError`."""
     forms: dict[Path, str] = {}
     for name in values["also"]:
         path = Path(name)
         writable(name, _inputs(spec, values), values)
-        form = AUDIT_FORMS.get(path.suffix.lower())
+        form = suffixes.get(path.suffix.lower())
         if form is None:
             raise SpecError(
                 f"--also {name}: the suffix gives the format of the result. Name a file that ends "
-                f"with {_one_of([*AUDIT_FORMS])}."
+                f"with {_one_of([*suffixes])}."
             )
         if path == output or path in forms:
             raise SpecError(
                 f"{name} would be written twice. Name a different file for each result."
             )
         forms[path] = form
-    if forms and values["dry_run"]:
+    if forms and values.get("dry_run"):
         raise SpecError("--dry-run has no result for --also. Leave out one of the two.")
     return forms
 
@@ -168,6 +181,7 @@ _ENDINGS = {
     "profile": (".json", ".md", ".txt"),
     "diff": (".json", ".md", ".txt"),
     "tradeoff": (".json", ".md", ".txt"),
+    "lineage": (".json", ".md", ".sarif", ".xml", ".txt", ".yml", ".yaml"),
     "init": (".yml", ".yaml"),
     "new": (".csv",),
     "compile": (".sql", ".txt", ".yaml", ".yml"),
@@ -284,7 +298,7 @@ def refuse_failed(result: AuditResult | ProfileResult) -> None:
 
 
 def rendered(
-    result: AuditResult | ProfileResult | TradeoffResult | Diff,
+    result: AuditResult | LineageResult | ProfileResult | TradeoffResult | Diff,
     page: Iterable[Block],
     form: str,
     *,

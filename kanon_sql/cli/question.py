@@ -377,18 +377,36 @@ def manifest_tables(
 ) -> SelectedTables:
     """The tables of a dbt manifest, of records, published, or both. Raises `SpecError`."""
     from kanon_sql.question.dbt.manifest import read_manifest
+    from kanon_sql.question.spec import AuditSpec
 
     manifest = values["manifest"]
     options = [option for option in _options_set(context) if option not in _CONNECTION_OPTIONS]
     options += ["--server"] if values.get("server") else []
     if target is not None:
         options.insert(0, target)
+    inherits = bool(values.get("inherit"))
+    if inherits:
+        of_checks = set(_options_set(context)) - set(_options_set(context, _OF_INHERITED))
+        options = [option for option in options if option not in of_checks]
     meta = "config.meta.kanon_sql" + (".published" if "tables" not in keys else "")
     _refuse_combined(
         f"{manifest} is a manifest", options, f"Write it into the {meta} of the model."
     )
     of_project = {name: values[name] for name in _OF_A_MANIFEST}
-    return read_manifest(manifest, connect=values["connect"], keys=keys, **of_project)
+    if not inherits:
+        return read_manifest(manifest, connect=values["connect"], keys=keys, **of_project)
+    from kanon_sql.tracing.inherited import inheriting
+
+    chosen = read_manifest(
+        manifest, connect=values["connect"], keys=keys, inherit=inheriting, **of_project
+    )
+    if chosen.spec is None:
+        return chosen
+    tables = [
+        table if table.checks else _with_thresholds(AuditSpec(tables=[table]), values).tables[0]
+        for table in chosen.spec.tables
+    ]
+    return replace(chosen, spec=chosen.spec.model_copy(update={"tables": tables}))
 
 
 def _only_tables(spec: AuditSpec, names: list[str]) -> AuditSpec:
@@ -445,13 +463,15 @@ def _contract_tables(
 
 def refuse_idle(values: Mapping[str, Any], keys: Sequence[str] | None = None) -> None:
     """Raise `SpecError` for an option of a dbt project without a manifest."""
-    for key in _OF_A_MANIFEST if keys is None else keys:
-        if values[key]:
+    for key in (*(_OF_A_MANIFEST if keys is None else keys), "inherit"):
+        if values.get(key):
             raise SpecError(
                 f"--{key.replace('_', '-')} is for a dbt project and needs --manifest FILE."
             )
 
 
+_OF_INHERITED = ("k", "l", "t", "check")
+"""The options of checks that serve the models without any."""
 _OF_A_MANIFEST = ("select", "exclude", "state", "profiles_dir")
 _CONNECTION_OPTIONS = ("--connect", "KANON_SQL_CONNECT")
 

@@ -57,6 +57,8 @@ class Verdicts(NamedTuple):
     are_changes: bool = False
     """Whether each is a check before and after: its change, what it achieved in both, and the
     figures that differ."""
+    header: tuple[str, str, str] = ("check", "found", "reach")
+    """Headings of a table of them."""
 
 
 class Change(NamedTuple):

@@ -56,14 +56,13 @@ def _texts(block: Block) -> Iterator[str]:
         case Facts(facts, style):
             fact, between = _FACTS[style]
             yield between.join(fact.format(*_cells(term, text or _BLANK)) for term, text in facts)
-        case Verdicts(checks, are_changes):
+        case Verdicts(checks, are_changes, header):
             verdict_rows = (
                 [_marked(check.word), *_cells(check.title, check.achieved, check.extent)]
                 for check in checks
             )
-            yield _table(
-                ["", "check", "found", "figures" if are_changes else "reach"], verdict_rows
-            )
+            heads = ["check", "found", "figures"] if are_changes else header
+            yield _table(["", *heads], verdict_rows)
         case Changes(title, figures):
             if title:
                 yield f"{escaped(title)}:"

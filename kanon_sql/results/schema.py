@@ -24,6 +24,7 @@ from kanon_sql.results.cells import (
 )
 from kanon_sql.results.compared import Change, ThresholdChange
 from kanon_sql.results.diff import Presence
+from kanon_sql.results.lineage import Carried, ProjectLineage, SelectedBy
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, Tradeoff
 from kanon_sql.results.seal import SEAL
@@ -174,9 +175,17 @@ class _Diff:
     """Differences in levels, suppression and metrics."""
 
 
+@dataclass(frozen=True)
+class _Lineage:
+    """The lineage of roles through a dbt project."""
+
+    status: Status
+    lineage: ProjectLineage
+
+
 _KINDS = {
     "audit or anonymize": _Audit, "tables": _Cells, "profile": _Profile, "tradeoff": _Tradeoff,
-    "diff": _Diff,
+    "diff": _Diff, "lineage": _Lineage,
 }  # fmt: skip
 
 
@@ -340,7 +349,10 @@ def _values_schema(subject: str, json_type: str = "array") -> Schema:
     return {"type": json_type, "description": f"{subject}, only with --show-values."}
 
 
+_FROM: Schema = {"type": "array", "items": {"type": "string"}}
+"""The origins of a role, as source.table.column or model.column."""
 _MORE: dict[Any, _AsWritten] = {
+    **dict.fromkeys((Carried, SelectedBy), _AsWritten(properties={"from": _FROM})),
     CheckResult: _AsWritten(inlined=CheckDetails),
     InBaseline: _AsWritten(additional={}),
     TableResult: _AsWritten(

@@ -24,6 +24,7 @@ from kanon_sql.models.catalogue import model_named
 from kanon_sql.models.cells.models import CellModel
 from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, CellSummary
 from kanon_sql.results.confidential import CONFIDENTIAL, FEWER, LESS, MORE
+from kanon_sql.results.lineage import ProjectLineage
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, ReleaseFindings, Tradeoff
 from kanon_sql.results.seal import SEAL, is_broken
@@ -34,6 +35,7 @@ from kanon_sql.results.table import (
     FileDigest,
     ResultFile,
     Rows,
+    Status,
     Summary,
     TableResult,
 )
@@ -285,6 +287,7 @@ _RESULT_HINT = f"kanon-sql audit … {_AS_JSON} writes one."
 _PROFILE_HINT = f"kanon-sql profile … {_AS_JSON} writes one."
 _TRADEOFF_HINT = f"kanon-sql tradeoff … {_AS_JSON} writes one."
 _BASELINE_HINT = "kanon-sql baseline … --output FILE writes one."
+_LINEAGE_HINT = f"kanon-sql lineage … {_AS_JSON} writes one."
 _PYTHON_HINT = "to_json() of a result writes one."
 
 
@@ -327,6 +330,17 @@ class StoredTradeoff:
     tradeoff: Tradeoff
     asked: str | None = None
     """The command that wrote it."""
+    sealed: bool = True
+
+
+@dataclass(frozen=True)
+class StoredLineage:
+    """The stored lineage of a project."""
+
+    kanon_sql: str
+    """The version that wrote it."""
+    status: Status
+    lineage: ProjectLineage
     sealed: bool = True
 
 
@@ -405,6 +419,30 @@ def read_to_sign(path: Path) -> ToSign:
             f"--profile {path}. {_RESULT_HINT}"
         )
     return ToSign(path, text, _findings(document))
+
+
+def read_lineage(path: Path) -> StoredLineage | None:
+    """Read the lineage of a project; None for a result of anything else. Raises `InputError`."""
+    value = parsed(path, _LINEAGE_HINT)
+    if not (isinstance(value, dict) and {"kanon_sql", "lineage"} <= set(value)):
+        return None
+    document = read_format(JsonValue(path, _LINEAGE_HINT, "", value))
+    sealed = _has_seal(document)
+    stored = document._replace(value=_with_origins(value)).read(StoredLineage)
+    return replace(stored, sealed=sealed)
+
+
+def _with_origins(value: Any) -> Any:
+    """The value with the key `from`, which Python has as a keyword, by the name of its field."""
+    match value:
+        case dict():
+            return {
+                "origins" if key == "from" else key: _with_origins(item)
+                for key, item in value.items()
+            }
+        case list():
+            return [_with_origins(item) for item in value]
+    return value
 
 
 def read_profile(path: Path) -> StoredProfile:

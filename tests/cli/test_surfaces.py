@@ -86,7 +86,7 @@ def test_a_command_without_arguments_is_kept_as_that():
 
 OVERWRITING = [
     ("audit",), ("baseline",), ("demo",), ("diff",), ("hierarchy", "new"), ("init",), ("profile",),
-    ("report",), ("tables",), ("tradeoff",), ("worksheet",),
+    ("lineage",), ("report",), ("tables",), ("tradeoff",), ("worksheet",),
 ]  # fmt: skip
 """The commands that replace files, and write neither a release nor a contract that they read."""
 
@@ -198,10 +198,10 @@ def test_a_shell_completes_names():
 
 
 SHELL_ALONE = {
-    "baseline", "connect", "dry_run", "exclude", "format", "keep_order", "manifest", "output",
-    "output_dir", "overwrite", "profiles_dir", "quiet", "result", "select", "state", "step",
-    "until", "verbose", "by", "force", "also", "memory_limit", "threads", "timeout", "show_values",
-    "into", "server", "audience",
+    "baseline", "connect", "dry_run", "exclude", "format", "inherit", "keep_order", "manifest",
+    "output", "output_dir", "overwrite", "profiles_dir", "quiet", "result", "select", "state",
+    "step", "until", "verbose", "by", "force", "also", "memory_limit", "threads", "timeout",
+    "show_values", "into", "server", "audience",
 }  # fmt: skip
 """Options on files, tables of a project, and what is printed; Python has them where they apply."""
 IN_PYTHON = {

@@ -223,7 +223,9 @@ def test_selectors_that_are_not_known_are_refused(tmp_path: Path) -> None:
         assert "the only supported operator of dbt is + before or after" in refused(
             tmp_path, model(), select=(selector,)
         )
-    assert "path:FOLDER, state:modified" in refused(tmp_path, model(), select=("config:x",))
+    assert "path:FOLDER, access:public, state:modified" in refused(
+        tmp_path, model(), select=("config:x",)
+    )
     assert "name its folder with" in refused(tmp_path, model(), select=("state:modified",))
 
 

@@ -24,7 +24,7 @@ from test_pipelines import ACCEPTED, BROKEN, EMPTY
 
 import kanon_sql as kanon
 from kanon_sql.auditing.auditor import audit
-from kanon_sql.auditing.lineage import dataset, result_unopened
+from kanon_sql.auditing.datasets import dataset, result_unopened
 from kanon_sql.cli.main import main
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.models.catalogue import MODELS

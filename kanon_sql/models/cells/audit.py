@@ -103,7 +103,7 @@ class CellsSubject:
 
     def lineage(self, connected: Any, checks: int) -> Lineage:
         """The datasets; its checks share their statements, so none has its own."""
-        from kanon_sql.auditing.lineage import lineage
+        from kanon_sql.auditing.datasets import lineage
 
         question, others = self.table.question, self.table.others.values()
         seconds = [other.question.resolved for other in others]

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kanon_sql.errors import Faults, InputError, SpecError, did_you_mean, option, with_keys
 from kanon_sql.models.base import Model
@@ -54,10 +54,12 @@ def read_manifest(
     state: str | Path | None = None,
     profiles_dir: str | Path | None = None,
     keys: Sequence[TablesKey] = ("tables",),
+    inherit: Inheriting | None = None,
 ) -> SelectedTables:
     """The selected tables of a manifest that declare roles; all of them without `select`.
 
-    `keys` say whether these are tables of records, published tables, or both.
+    `keys` say whether these are tables of records, published tables, or both. `inherit` adds the
+    tables without checks that inherit roles.
 
     Selectors are those of `Selection`; `state` is the folder of an older manifest.json. If any
     selector, such as an empty one, selects nothing, nothing is audited. Without `connect` the
@@ -67,30 +69,25 @@ def read_manifest(
     and checks.
     """
     manifest = Manifest.read(Path(path))
-    before = Manifest.read(Path(state) / "manifest.json").nodes if state is not None else None
-    selection = Selection(manifest.nodes, before)
-    selectors = [part for patterns in select for part in patterns.split() or [""]]
-    excluded = selection.of("exclude", (part for patterns in exclude for part in patterns.split()))
-    ids_by_selector = {
-        selector: selection.of("select", [selector]) - excluded for selector in selectors
-    }
-    selected = frozenset().union(*ids_by_selector.values()) if ids_by_selector else None
-    requested = [
-        node
-        for node in manifest.nodes
-        if node.unique_id not in excluded and (selected is None or node.unique_id in selected)
-    ]
+    ids_by_selector, requested = manifest.selected(select, exclude, state)
     with Faults() as faults:
         for node in requested:
             with faults.collected():
                 manifest.refuse_replaced_meta(node)
     declared = [(key, node) for key in keys for node in requested if node.declares(key)]
+    more, passed = list[Node](), list[str]()
+    if inherit is not None:
+        declared = [(key, node) for key, node in declared if key != "tables" or node.has_checks]
+        ids = {node.unique_id for _, node in declared}
+        more, passed = inherit(manifest, [each for each in requested if each.unique_id not in ids])
+        declared += [("tables", node) for node in more]
     annotated = {node.unique_id for _, node in declared}
     asked = [
         (key, node, tuple(node.questions()) if key == "tables" else (node,))
         for key, node in declared
     ]
     skipped = [*dict.fromkeys(filter(None, (_skipped(node, own) for _, node, own in asked)))]
+    skipped += passed
     chosen = [(key, question) for key, node, own in asked if node.relation for question in own]
     unmatched = [selector for selector, ids in ids_by_selector.items() if not annotated & ids]
     if unmatched or not chosen:
@@ -111,7 +108,8 @@ def read_manifest(
                     else (manifest.published(node, connect), [])
                 )
                 tables.setdefault(key, []).append(table)
-                notes.append((*(() if node.about else manifest.notes(node)), *differences))
+                about = () if node.about else manifest.notes(node)
+                notes.append((*node.inherited, *about, *differences))
     return SelectedTables(
         AuditSpec.model_validate(tables),
         notes=tuple(notes),
@@ -152,6 +150,35 @@ def _nothing_selected_message(
     )
 
 
+Inheriting = Callable[["Manifest", Sequence[Node]], tuple[list[Node], list[str]]]
+"""Gives nodes the roles that they inherit, with a sentence on each that is skipped."""
+
+
+class Relationship(NamedTuple):
+    """A test `relationships`: each value of a column is one of a column of another node."""
+
+    child: str
+    column: str
+    parent: str
+    """The name of the other node, as `referenced_node` gives it."""
+    field: str
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> Relationship | None:
+        """The relationship that a node of a manifest tests; None if it is no such test."""
+        metadata = mapping(raw.get("test_metadata"))
+        if metadata.get("name") != "relationships" or metadata.get("namespace"):
+            return None
+        arguments = dict(mapping(metadata.get("kwargs")))
+        arguments |= mapping(arguments.pop("arguments", None))
+        names = (arguments.get("column_name"), arguments.get("field"))
+        parent = referenced_node(str(arguments.get("to")))
+        child = raw.get("attached_node")
+        if parent is None or child is None:
+            return None
+        return cls(str(child), str(names[0]), parent, str(names[1]))
+
+
 @dataclass(frozen=True)
 class Manifest:
     """A manifest: all nodes that could be tables, and their project."""
@@ -161,6 +188,9 @@ class Manifest:
     project: Project
     adapter: str | None
     """The dbt adapter it was compiled for."""
+    exposures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The unique ids of the nodes that each exposure reads, by its name."""
+    relationships: tuple[Relationship, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
@@ -201,7 +231,43 @@ class Manifest:
             replace(node, tests=tuple(test for test in tests if _tests_node(test, node)))
             for node in nodes
         )
-        return cls(path, tuple(with_tests), project, metadata.get("adapter_type"))
+        exposures = {
+            str(each.get("name")): tuple(
+                map(str, mapping(mapping(each).get("depends_on")).get("nodes") or ())
+            )
+            for each in mapping(manifest.get("exposures")).values()
+        }
+        return cls(
+            path,
+            tuple(with_tests),
+            project,
+            metadata.get("adapter_type"),
+            exposures,
+            tuple(filter(None, map(Relationship.of, raw))),
+        )
+
+    def selected(
+        self, select: Iterable[str], exclude: Iterable[str], state: str | Path | None
+    ) -> tuple[dict[str, frozenset[str]], list[Node]]:
+        """The unique ids of each selector, and the selected nodes; all of them without one.
+
+        Raises `SpecError` for a selector that is not known.
+        """
+        before = Manifest.read(Path(state) / "manifest.json").nodes if state is not None else None
+        selection = Selection(self.nodes, before)
+        selectors = [part for patterns in select for part in patterns.split() or [""]]
+        parts = (part for patterns in exclude for part in patterns.split())
+        excluded = selection.of("exclude", parts)
+        ids_by_selector = {
+            selector: selection.of("select", [selector]) - excluded for selector in selectors
+        }
+        selected = frozenset().union(*ids_by_selector.values()) if ids_by_selector else None
+        requested = [
+            node
+            for node in self.nodes
+            if node.unique_id not in excluded and (selected is None or node.unique_id in selected)
+        ]
+        return ids_by_selector, requested
 
     def table(self, node: Node, connect: str) -> tuple[TableSpec, list[str]]:
         """The spec of a node's table, and a message for each test that differs from it.
@@ -231,7 +297,7 @@ class Manifest:
             table = table_spec(**{**settings, **more}, checks=checks)
         except SpecError as error:
             raise node.fail(with_keys(error.marked, TableSpec.model_fields)) from None
-        if not any(check.gates for check in table.checks):
+        if not any(check.gates for check in table.checks) and not node.inherited:
             raise node.fail(
                 "its columns have roles, and its config.meta.kanon_sql has no checks: k, l, t, "
                 "k_map, or checks with a threshold. (dbt keeps only one meta of a model: the "
@@ -349,8 +415,12 @@ class Manifest:
 
     def place(self, node: Node) -> Place:
         """The location of a node's name in the project's YAML, or the first line of its file."""
-        description = self._description(node)
-        return description.place if description else Place(self._file(node), 1, 1)
+        return self.described_at(node) or Place(self._file(node), 1, 1)
+
+    def described_at(self, node: Node) -> Place | None:
+        """The location of a node's name in the project's YAML; None if it is not described."""
+        description = self._description(node) if node.is_described else None
+        return description.place if description else None
 
     def refuse_replaced_meta(self, node: Node) -> None:
         """Raise `SpecError` if the project's YAML and the manifest differ in `meta.kanon_sql`.

@@ -30,8 +30,8 @@ class Selection:
     def of(self, key: str, selectors: Iterable[str]) -> frozenset[str]:
         """The unique ids of the nodes that any selector matches; `key` is the option, for messages.
 
-        Selectors are a name, `tag:`, `path:` or `state:`, with a `+` before it for its ancestors
-        and behind it for its descendants. Raises `SpecError` for any other.
+        Selectors are a name, `tag:`, `path:`, `access:` or `state:`, with a `+` before it for its
+        ancestors and behind it for its descendants. Raises `SpecError` for any other.
         """
         unique_ids: frozenset[str] = frozenset()
         for selector in selectors:
@@ -71,11 +71,13 @@ class Selection:
                 fnmatchcase(file, folder) or file.startswith(f"{folder}/")
                 for file in (node.original, node.location)
             )
+        if method == "access" and pattern in ACCESSES:
+            return node.access == pattern
         if method == "state" and pattern in ("modified", "new"):
             return self._is_changed(key, selector, node)
         raise SpecError(
             f"{option(key, selector)}: a selector is a model's name, tag:NAME, path:FOLDER, "
-            "state:modified or state:new."
+            "access:public, state:modified or state:new."
         )
 
     def _is_changed(self, key: str, selector: str, node: Node) -> bool:
@@ -108,6 +110,11 @@ META_KEY = "kanon_sql"
 """The key in a meta that holds the settings of kanon-sql."""
 PUBLISHED_KEY = "published"
 """The key in these settings for a table that is published."""
+LINEAGE_KEY = "lineage"
+"""The key in these settings for a model whose roles are complete."""
+DECLARED = "declared"
+"""The value of that key."""
+ACCESSES = ("private", "protected", "public")
 KINDS = ("model", "seed", "snapshot", "source")
 QUASI_IDENTIFIER_KEYS = ("hierarchy", "levels", "clip")
 _TABLE_KEYS = (
@@ -140,7 +147,7 @@ class Node:
     original: str
     tags: tuple[str, ...] = ()
     meta: Mapping[str, Any]
-    """Its own `meta.kanon_sql`, without a published table."""
+    """Its own `meta.kanon_sql`, without a published table and lineage."""
     columns: Mapping[str, Mapping[str, Any]]
     """The `meta.kanon_sql` of each column that has one."""
     personal: tuple[str, ...]
@@ -161,6 +168,18 @@ class Node:
     """What declares it, in messages."""
     published: Mapping[str, Any] | None = None
     """The table that is published, by the keys of its spec."""
+    lineage: str | None = None
+    """`declared` if its roles are complete, so that it inherits none."""
+    sql: str | None = None
+    """Its compiled SQL."""
+    language: str = "sql"
+    materialized: str = ""
+    access: str = ""
+    """Whether other projects may read it: private, protected or public."""
+    inherited: tuple[str, ...] = ()
+    """Sentences on the roles that it inherits; with these it may be measured without a check."""
+    keys: tuple[str, ...] = ()
+    """The columns of a snapshot's key and time."""
 
     @property
     def display_name(self) -> str:
@@ -186,8 +205,8 @@ class Node:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Its whole `meta.kanon_sql`."""
-        published = {} if self.published is None else {PUBLISHED_KEY: self.published}
-        return {**self.meta, **published}
+        others = {PUBLISHED_KEY: self.published, LINEAGE_KEY: self.lineage}
+        return {**self.meta, **{key: value for key, value in others.items() if value is not None}}
 
     @property
     def is_annotated(self) -> bool:
@@ -196,7 +215,34 @@ class Node:
 
     def declares(self, key: TablesKey) -> bool:
         """Whether it declares a table of records, or one that is published."""
-        return self.is_annotated if key == "tables" else self.published is not None
+        if key == "published":
+            return self.published is not None
+        return self.is_annotated and not self.is_origin
+
+    @property
+    def is_origin(self) -> bool:
+        """Whether its roles are followed by lineage alone, as no check is declared with them."""
+        may_be = self.kind in ("source", "seed") or self.lineage is not None
+        return may_be and not self.has_checks
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether it declares more than roles."""
+        return bool(self.meta or self.tests)
+
+    @property
+    def gates(self) -> bool:
+        """Whether an audit of it can fail: by a check with a threshold, or the rules of a table."""
+        checks = self.meta.get("checks")
+        entries = [each for each in checks if each] if isinstance(checks, list) else []
+        parameters = [*(each.values() if isinstance(each, dict) else () for each in entries)]
+        thresholds = [self.meta.get(key) for key in ("k", "l", "t", "k_map")]
+        return (
+            self.published is not None
+            or any(threshold is not None for threshold in thresholds)
+            or any(value for values in parameters for value in values)
+            or any(not test.idle_because for test in self.tests)
+        )
 
     def fail(self, sentence: str) -> SpecError:
         return SpecError(f"{self.location}: {self.display_name}: {sentence}")
@@ -321,6 +367,13 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
             f"{prefix} kanon_sql.published must be a mapping, as in {{by: [region], value: n}}; "
             f"found {published!r}."
         )
+    config = mapping(raw.get("config"))
+    lineage = meta.pop(LINEAGE_KEY, None)
+    if lineage not in (None, DECLARED):
+        raise SpecError(
+            f"{prefix} kanon_sql.lineage must be declared; found {lineage!r}."
+            f"{did_you_mean(str(lineage), [DECLARED])}"
+        )
     settings = {
         name: _settings(column, f"{prefix} the meta of column {name}")
         for name, column in columns.items()
@@ -346,6 +399,12 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
         parents=_texts(mapping(raw.get("depends_on")).get("nodes")),
         fingerprint=(raw.get("checksum"), raw.get("unrendered_config")),
         published=published,
+        lineage=lineage,
+        sql=raw.get("compiled_code"),
+        language=str(raw.get("language") or "sql"),
+        materialized=str(config.get("materialized") or ""),
+        keys=(*_texts(config.get("unique_key")), *_texts(config.get("updated_at"))),
+        access=str(raw.get("access") or config.get("access") or ""),
     )
 
 

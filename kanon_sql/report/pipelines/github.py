@@ -20,6 +20,7 @@ from kanon_sql.report.pipelines.outcomes import (
 from kanon_sql.results.table import AuditFindings
 
 _COMMANDS = {
+    "warned": "warning",
     **dict.fromkeys(("violated", "no_data", "error"), "error"),
     **dict.fromkeys(("accepted", "undecided"), "notice"),
 }
@@ -29,8 +30,13 @@ _COMMANDS = {
 def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
     """The result as workflow commands, without a final newline."""
     by_table = outcomes(result, places)
+    return write(by_table, summary(by_table))
+
+
+def write(by_table: Sequence[TableOutcomes], last_line: str) -> str:
+    """The outcomes as workflow commands, with a line below."""
     lines = [line for table in by_table for line in _of_table(table)]
-    return "\n".join([*lines, _inert(summary(by_table))])
+    return "\n".join([*lines, _inert(last_line)])
 
 
 def _of_table(table_outcomes: TableOutcomes) -> Iterator[str]:

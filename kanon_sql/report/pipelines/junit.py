@@ -24,7 +24,11 @@ _ENDS = {
 
 def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
     """The result as JUnit XML, without a final newline."""
-    by_table = outcomes(result, places)
+    return write(outcomes(result, places))
+
+
+def write(by_table: Sequence[TableOutcomes]) -> str:
+    """The outcomes as JUnit XML."""
     root = ElementTree.Element(
         "testsuites",
         name="kanon-sql",

@@ -21,15 +21,24 @@ from kanon_sql.report.words.numbers import printable
 from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
 
 OutcomeKind = Literal[
-    "holds", "violated", "accepted", "undecided", "measured", "unasked", "no_data", "error"
+    "holds",
+    "violated",
+    "warned",
+    "accepted",
+    "undecided",
+    "measured",
+    "unasked",
+    "no_data",
+    "error",
 ]
 """The outcome of a check, or with `no_data` and `error` of its table.
 
-The checks of a table without data are `unasked`.
+The checks of a table without data are `unasked`; what no gate is about is `warned`.
 """
 _WORDS: dict[OutcomeKind, str] = {
     "holds": "holds",
     "violated": "is violated",
+    "warned": "is not covered",
     "accepted": "is violated, as the baseline accepts",
     "undecided": "is undecided",
     "measured": "was measured, nothing required",

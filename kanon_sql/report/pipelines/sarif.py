@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +18,7 @@ from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.question.spec import TablePlaces
 from kanon_sql.question.yaml_document import Place
 from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, file_name, outcomes
-from kanon_sql.results.table import AuditFindings
+from kanon_sql.results.table import AuditFindings, Written
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -34,20 +34,30 @@ _NO_DATA = {
 }
 
 
+_RESULTS = ("violated", "warned", "accepted", "no_data")
+"""The outcomes that are results; the others are notifications."""
 _LEVELS = {"error": "error", "undecided": "note"}
 """Level of a notification by outcome, none for the others."""
 
 
 def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
     """The result as SARIF, without a final newline."""
-    by_table = outcomes(result, places)
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(result, by_table)]}
+    return write(result, outcomes(result, places), rules())
+
+
+def write(
+    result: Written, by_table: Sequence[TableOutcomes], rules: Iterable[dict[str, Any]]
+) -> str:
+    """The outcomes of a result by these rules as SARIF."""
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(result, by_table, rules)]}
     return json.dumps(log, indent=2, ensure_ascii=False)
 
 
-def _run(result: AuditFindings, by_table: Sequence[TableOutcomes]) -> dict[str, Any]:
+def _run(
+    result: Written, by_table: Sequence[TableOutcomes], rules: Iterable[dict[str, Any]]
+) -> dict[str, Any]:
     every = [outcome for table in by_table for outcome in table.outcomes]
-    used = [rule for rule in rules() if any(check.rule == rule["id"] for check in every)]
+    used = [rule for rule in rules if any(check.rule == rule["id"] for check in every)]
     numbers = {rule["id"]: number for number, rule in enumerate(used)}
     driver = {"name": "kanon-sql", "semanticVersion": result.version, "rules": used}
     invocation = {
@@ -89,11 +99,12 @@ def rules() -> Iterator[dict[str, Any]]:
 
 
 def _is_result(outcome: CheckOutcome) -> bool:
-    return outcome.kind in ("violated", "accepted", "no_data")
+    return outcome.kind in _RESULTS
 
 
 def _result(outcome: CheckOutcome, number: int) -> dict[str, Any]:
     is_accepted = outcome.kind == "accepted"
+    level = {"accepted": "note", "warned": "warning"}.get(outcome.kind, "error")
     suppressed = {
         "suppressions": [
             {
@@ -107,7 +118,7 @@ def _result(outcome: CheckOutcome, number: int) -> dict[str, Any]:
         "ruleId": outcome.rule,
         "ruleIndex": number,
         "kind": "fail",
-        "level": "note" if is_accepted else "error",
+        "level": level,
         "message": {"text": f"{outcome.text.rstrip('.')}."},
         "locations": [_location(outcome.table, outcome.place)],
         "partialFingerprints": {_FINGERPRINT: _fingerprint(outcome)},

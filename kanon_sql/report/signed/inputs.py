@@ -10,18 +10,26 @@ from typing import Any, TypeVar
 
 from kanon_sql.errors import InputError, SpecError, did_you_mean, kind_of
 from kanon_sql.report import html
+from kanon_sql.report import lineage as lineage_page
 from kanon_sql.report.display import Chart
-from kanon_sql.report.document import Block, Heading
+from kanon_sql.report.document import Block, Heading, Points
 from kanon_sql.report.signed import costs, evidence, figures, scope
 from kanon_sql.report.signed.figures import risk_chart, sizes_chart
 from kanon_sql.report.signed.subject import Audience, Signed, digest_of
-from kanon_sql.report.words.numbers import listed
+from kanon_sql.report.words.numbers import listed, sentence
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.confidential import LEAST_CELL
 from kanon_sql.results.diff import diff
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import ReleaseFindings, Tradeoff
-from kanon_sql.results.stored import read_costs, read_profile, read_result, read_to_sign
+from kanon_sql.results.stored import (
+    StoredLineage,
+    read_costs,
+    read_lineage,
+    read_profile,
+    read_result,
+    read_to_sign,
+)
 from kanon_sql.results.table import AuditFindings, ResultFile, TableResult
 from kanon_sql.results.worksheet import read_worksheet
 from kanon_sql.results.writing import check_writable, write_atomically
@@ -34,6 +42,14 @@ CHARTS = {"class_sizes": sizes_chart, "risk": risk_chart}
 
 def page_of_file(path: Path, **options: Any) -> str:
     """The report on a result stored as JSON. Raises `InputError` for any other file."""
+    lineage = read_lineage(path)
+    if lineage is not None:
+        companions = [
+            key for key in ("profile", "tradeoff", "worksheet", "earlier") if options.get(key)
+        ]
+        if companions:
+            raise SpecError(f"{path} is the lineage of a project, which takes no {companions[0]}.")
+        return _lineage_document(lineage, digest_of(path.read_text(encoding="utf-8")))
     stored = read_to_sign(path)
     signed = _signed(stored.result, digest_of(stored.text), path, costs=stored.costs, **options)
     try:
@@ -43,6 +59,15 @@ def page_of_file(path: Path, **options: Any) -> str:
             f"{path}: a figure is missing, or is of another kind than kanon-sql writes. Is this "
             "file as it was written? kanon-sql audit … --output FILE.json writes one."
         ) from None
+
+
+def _lineage_document(stored: StoredLineage, digest: str) -> str:
+    """The report on the lineage of a project."""
+    title = f"Lineage of {stored.lineage.project or stored.lineage.manifest}"
+    headline = lineage_page.last_line(stored.lineage)
+    unsealed = [] if stored.sealed else [Points([sentence("no_seal")], "warning")]
+    page = [Heading(["Lineage"], "section"), *unsealed, *lineage_page.signed(stored.lineage)]
+    return html.document(title, stored.status, headline, digest, page)
 
 
 def page_of(result: AuditFindings, **options: Any) -> str:

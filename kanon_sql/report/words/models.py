@@ -126,10 +126,12 @@ class Verdict(NamedTuple):
     title: str
     achieved: str
     extent: str
+    label: str = ""
+    """The word for the status, where it has one of its own."""
 
     @property
     def word(self) -> str:
-        return STATUS_WORDS.get(self.status, self.status)
+        return self.label or STATUS_WORDS.get(self.status, self.status)
 
 
 def verdict(check: CheckResult, table: TableResult) -> Verdict:

@@ -1,0 +1,1 @@
+"""Roles followed through the models of a dbt project, a satellite that only the verbs import."""
