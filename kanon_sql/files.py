@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 import re
@@ -16,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Literal, NamedTuple
 
-from kanon_sql.errors import EngineError
+from kanon_sql.errors import EngineError, SpecError
 
 Kind = Literal["parquet", "csv", "json", "arrow"]
 Decimal = Literal[".", ","]
@@ -98,6 +99,24 @@ def null_text(null_strings: Sequence[str]) -> str:
     ('', 'NA')
     """
     return next(filter(None, null_strings), "")
+
+
+def codec(encoding: str) -> str:
+    """The name of a codec of text. Raises `SpecError` if Python has none of this name.
+
+    >>> codec("latin1"), codec("UTF8")
+    ('iso8859-1', 'utf-8')
+    """
+    try:
+        name = codecs.lookup(encoding).name
+        with suppress(UnicodeError):
+            b"a".decode(encoding)
+    except LookupError:
+        raise SpecError(
+            "an encoding must be a codec of Python, such as cp1252 (Windows), latin-1, utf-16, "
+            f"cp850 (DOS) or mac-roman; found {encoding!r}."
+        ) from None
+    return "utf-8" if name == "utf-8-sig" else name
 
 
 def sha256_of(path: str | Path) -> str:

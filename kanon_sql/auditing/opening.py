@@ -80,14 +80,13 @@ def open_table(
 
 @contextmanager
 def about(kind: OtherTableKind) -> Iterator[None]:
-    """Let an error about the header of a file name the option of the table that it is."""
+    """Let an error about how a file is read name the option of the table that it is."""
     try:
         yield
-    except InputError as error:
+    except (InputError, SpecError) as error:
         marked = error.marked
-        for value in ("yes", "no"):
-            own = option(f"{kind.key}.header", value)
-            marked = marked.replace(option("header", value), own)
+        for name in ("header", "encoding", "skip"):
+            marked = marked.replace(option(name)[:-1], option(f"{kind.key}.{name}")[:-1])
         raise type(error)(marked) from None
 
 
@@ -113,11 +112,9 @@ def opened(table: TableSpec, run: RunOptions, *, fetches: bool = False) -> Itera
             null_strings=table.null_strings,
             decimal=table.decimal,
             marks=table.marks if isinstance(table, CellTable) else (),
-            header={
-                os.fspath(spec.source): spec.header
-                for spec in (*(other for _, _, other in table.other_tables()), table)
-                if spec.header is not None and isinstance(spec.source, str | os.PathLike)
-            },
+            header=of_each_path(table, "header"),
+            encoding=of_each_path(table, "encoding"),
+            skip=of_each_path(table, "skip"),
         ),
     )
     try:
@@ -127,6 +124,15 @@ def opened(table: TableSpec, run: RunOptions, *, fetches: bool = False) -> Itera
             hub.renew()
         else:
             hub.close()
+
+
+def of_each_path(table: TableSpec, key: str) -> dict[str, Any]:
+    """How the file at each path is read, by the table's spec and those of its other tables."""
+    return {
+        os.fspath(spec.source): value
+        for spec in (*(other for _, _, other in table.other_tables()), table)
+        if (value := getattr(spec, key)) is not None and isinstance(spec.source, str | os.PathLike)
+    }
 
 
 @contextmanager

@@ -40,8 +40,12 @@ _METAVARS = {
     "weight": "COL",
     "level": "COL=N,…",
     "header": "yes|no",
+    "encoding": "NAME",
+    "skip": "N",
 }
 _FIELDS = {"qi": "quasi_identifiers", "level": "levels"}
+TEXT_FILE = ("header", "encoding", "skip")
+"""How another table is read, if it is a text file."""
 _EXAMPLES = {"columns": ": zip=zip_code.", "level": ": zip=2."}
 
 
@@ -70,10 +74,10 @@ ROLE_OPTIONS = (
 )
 CHECKS = (
     *declared("question", "checks"),
-    *other_table(REFERENCE, *("columns", "where", "entity", "weight", "level", "header")),
+    *other_table(REFERENCE, *("columns", "where", "entity", "weight", "level", *TEXT_FILE)),
 )
 EARLIER_RELEASES = tuple(
-    other_table(EARLIER, *("columns", "qi", "entity", "where", "level", "header"))
+    other_table(EARLIER, *("columns", "qi", "entity", "where", "level", *TEXT_FILE))
 )
 FAULTS = OF_TABLE.option("hierarchy_faults")
 HIERARCHIES = (*declared("question", "hierarchies"), FAULTS)
@@ -88,6 +92,8 @@ SOURCE = (
     OF_TABLE.option("delimiter", metavar="C"),
     OF_TABLE.option("decimal"),
     OF_TABLE.option("header"),
+    OF_TABLE.option("encoding", metavar="NAME"),
+    OF_TABLE.option("skip", metavar="N"),
     OF_TABLE.option("connect", metavar="URL"),
 )
 RELEASE_QUESTION = (
@@ -142,7 +148,7 @@ AS_PUBLISHED = (
     OF_CELLS.option("absent"),
     OF_CELLS.option("totals", metavar="true|shown|rounded:BASE"),
 )
-SECOND_TABLE = tuple(other_table(AGAINST, *("by", "columns", "where", "header")))
+SECOND_TABLE = tuple(other_table(AGAINST, *("by", "columns", "where", *TEXT_FILE)))
 CELL_OPTIONS = (*CELLS, *CELL_RULES, *AS_PUBLISHED, *SECOND_TABLE)
 """The options that only a question on cells has."""
 QUESTION_ON_CELLS = (

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _NAMES = {REFERENCE: r"[A-Za-z_]\w*", EARLIER: r"\w+", AGAINST: r"\w+"}
 """Regular expression of the names of each kind."""
-_ONCE = ("where", "entity", "weight", "header")
+_ONCE = ("where", "entity", "weight", "header", "encoding", "skip")
 """Options that may be given once per table."""
 
 
@@ -76,7 +76,8 @@ def other_tables(kind: OtherTableKind, values: Mapping[str, Any]) -> dict[str, d
         for name, text in _option_values(kind, setting, values, tables):
             if setting in tables[name]:
                 raise SpecError(f"{flag}-{setting} is given twice for {name}. Give it once.")
-            tables[name][setting] = text
+            is_number = setting == "skip" and text.isdecimal()
+            tables[name][setting] = int(text) if is_number else text
     for setting, key in (("qi", "quasi_identifiers"), ("by", "by")):
         for name, text in _option_values(kind, setting, values, tables):
             names = tables[name].setdefault(key, [])

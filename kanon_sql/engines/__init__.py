@@ -67,6 +67,8 @@ def connect(
     header: bool | Mapping[str, bool] | None = None,
     decimal: Decimal = ".",
     marks: Sequence[str] = (),
+    encoding: str | Mapping[str, str] | None = None,
+    skip: int | Mapping[str, int] = 0,
 ) -> Engine:
     """The engine for a URL, for an open connection, or without either for files.
 
@@ -83,8 +85,9 @@ def connect(
 
     A file of DuckDB or SQLite is opened read-only. `memory_limit` and `threads` bound the DuckDB
     that is started here; `delimiter`, `null_strings` and `decimal` say how text files are read, and
-    `header` whether their first line names the columns: of all, or of each by its path. `marks` of
-    suppressed figures may stand among numbers with a decimal comma.
+    `header` whether their first line names the columns: of all, or of each by its path, as do
+    `encoding` and `skip`, the number of lines above it. `marks` of suppressed figures may stand
+    among numbers with a decimal comma.
 
     Raises `SpecError` for any other target, `MissingDriverError` for a package that is not
     installed, `EngineError` for an unreachable database, and `InputError`, with the reason, for one
@@ -94,9 +97,11 @@ def connect(
     ...     engine.dialect
     'duckdb'
     """
-    header = None if header == {} else header
+    header, encoding, skip = header or None, encoding or None, skip or 0
     null_strings, marks = column_list("null_strings", null_strings), column_list("marks", marks)
-    text = TextOptions(delimiter, tuple(null_strings), header, decimal, tuple(marks))
+    text = TextOptions(
+        delimiter, tuple(null_strings), header, decimal, tuple(marks), encoding, skip
+    )
     scheme = _scheme(target) if isinstance(target, str) else None
     if scheme is not None and dialect is not None:
         raise SpecError(f"a URL implies the dialect: leave out dialect={dialect!r}.")
@@ -117,8 +122,8 @@ def connect(
         )
     if text != TextOptions(marks=text.marks):
         raise SpecError(
-            "a delimiter, null strings, a header and decimals are for text files, and this "
-            "database reads none here. Leave them out."
+            "a delimiter, an encoding, null strings, a header, skipped lines and decimals are for "
+            "text files, and this database reads none here. Leave them out."
         )
     if isinstance(target, Engine):
         return target

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Number
 from pathlib import Path
@@ -46,6 +46,19 @@ class TextOptions:
     decimal: Decimal = "."
     marks: tuple[str, ...] = ()
     """Marks of suppressed figures, which may stand among numbers with a decimal comma."""
+    encoding: str | Mapping[str, str] | None = None
+    """The codec, UTF-8 by default: of all files, or of each by its path."""
+    skip: int | Mapping[str, int] = 0
+    """The number of lines above the header: of all files, or of each by its path."""
+
+    def of(self, path: str) -> TextOptions:
+        """The options of one path."""
+        by_path = {
+            name: own.get(path, 0 if name == "skip" else None)
+            for name in ("header", "encoding", "skip")
+            if isinstance(own := getattr(self, name), Mapping)
+        }
+        return replace(self, **by_path)
 
 
 NO_HIVE = MappingProxyType({"hive_partitioning": "false"})

@@ -230,6 +230,8 @@ def table_of(spec: PublishedSpec) -> CellTable:
         decimal=spec.decimal,
         marks=tuple(mark.text for mark in spec.suppressed if mark.text),
         header=spec.header,
+        encoding=spec.encoding,
+        skip=spec.skip,
         hierarchy_faults=spec.hierarchy_faults,
     )
 

@@ -362,7 +362,7 @@ def _settings(table_spec: TableSpec, where: str | None, output: Path | None) -> 
     settings: dict[str, Any] = {}
     if where:
         settings["connect"] = _without_secret(where, output)
-    for key in ("name", "where", "first", "delimiter", "header", "weight"):
+    for key in ("name", "where", "first", "delimiter", "encoding", "skip", "header", "weight"):
         if getattr(table_spec, key) is not None:
             settings[key] = getattr(table_spec, key)
     if table_spec.decimal != ".":

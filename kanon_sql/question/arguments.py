@@ -64,6 +64,8 @@ class SourceArguments(TypedDict, total=False):
     delimiter: str | None
     decimal: Literal[".", ","]
     header: bool | Literal["yes", "no"] | None
+    encoding: str | None
+    skip: int | None
     name: str | None
 
 

@@ -24,7 +24,7 @@ from pydantic import (
 
 from kanon_sql.errors import SpecError, did_you_mean, option
 from kanon_sql.question.hierarchy import GeneralizationHierarchy, parse_builder
-from kanon_sql.question.models.base import FirstRecords, Model
+from kanon_sql.question.models.base import Count, FirstRecords, Model
 from kanon_sql.question.models.catalogue import CELL_MODELS
 from kanon_sql.question.models.cells import CellModel, Differences, GroupDisclosure
 from kanon_sql.question.policy import Confidential, NotAsked, Policies, Policy
@@ -33,6 +33,7 @@ from kanon_sql.question.question_parts import (
     AnyCheck,
     CheckSchema,
     ColumnNames,
+    Encoding,
     SpecPart,
     Text,
     Totals,
@@ -287,6 +288,11 @@ class PublishedSpec(SpecPart, BaseModel):
     header: bool | None = None
     """Whether the first line of a text file names its columns; required if that line looks like a
     record."""
+    encoding: Encoding | None = None
+    """The encoding of a text file, any codec of Python, such as cp1252 or utf-16; UTF-8 by
+    default."""
+    skip: Count | None = None
+    """How many lines of a text file stand above its header, such as a title."""
     checks: list[CellCheck] = []
     """The rules to check."""
     policy: Policies = []

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,7 +22,8 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from kanon_sql.errors import described_value
-from kanon_sql.question.models.base import Model
+from kanon_sql.files import codec
+from kanon_sql.question.models.base import Count, Model
 from kanon_sql.question.models.catalogue import MODELS, model_named
 from kanon_sql.question.models.described import Described
 from kanon_sql.question.other_tables import AGAINST, EARLIER, REFERENCE
@@ -98,6 +100,15 @@ Text = Annotated[str, Field(min_length=1)]
 """A text that is not empty: an empty one would be taken for one that is not given."""
 
 
+def _known(encoding: str) -> str:
+    codec(encoding)
+    return encoding
+
+
+Encoding = Annotated[str, AfterValidator(_known)]
+"""The name of a codec of Python."""
+
+
 def _totals(value: Any) -> str:
     """`true`, `shown`, or `rounded:` and the base of which each total is a multiple.
 
@@ -145,6 +156,10 @@ class ReferenceSpec(SpecPart):
     hierarchies."""
     header: bool | None = None
     """Whether the first line of the reference names its columns."""
+    encoding: Encoding | None = None
+    """The encoding of the reference, if it is a text file and not UTF-8."""
+    skip: Count | None = None
+    """How many lines of the reference stand above its header."""
 
     @model_validator(mode="after")
     def _require_one_unit(self) -> ReferenceSpec:
@@ -175,6 +190,10 @@ class EarlierReleaseSpec(SpecPart):
     hierarchies."""
     header: bool | None = None
     """Whether the first line of the earlier release names its columns."""
+    encoding: Encoding | None = None
+    """The encoding of the earlier release, if it is a text file and not UTF-8."""
+    skip: Count | None = None
+    """How many lines of the earlier release stand above its header."""
 
 
 class AgainstSpec(SpecPart):
@@ -191,6 +210,10 @@ class AgainstSpec(SpecPart):
     """A SQL condition; only the second table's rows that satisfy it are read."""
     header: bool | None = None
     """Whether the first line of the second table names its columns."""
+    encoding: Encoding | None = None
+    """The encoding of the second table, if it is a text file and not UTF-8."""
+    skip: Count | None = None
+    """How many lines of the second table stand above its header."""
 
 
 OtherTableSpec = ReferenceSpec | EarlierReleaseSpec

@@ -37,7 +37,7 @@ from kanon_sql.errors import (
 )
 from kanon_sql.files import Decimal, file_kind, file_of_url
 from kanon_sql.question.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
-from kanon_sql.question.models.base import Bounds, FirstRecords, Model
+from kanon_sql.question.models.base import Bounds, Count, FirstRecords, Model
 from kanon_sql.question.models.described import Fault, described_fault
 from kanon_sql.question.models.diversity import TCloseness
 from kanon_sql.question.other_tables import OTHER_TABLES, OtherTableKind
@@ -50,6 +50,7 @@ from kanon_sql.question.question_parts import (
     ColumnNames,
     DateText,
     EarlierReleaseSpec,
+    Encoding,
     OtherTableSpec,
     ReferenceSpec,
     ReviewedColumns,
@@ -175,6 +176,11 @@ class TableSpec(SpecPart, BaseModel):
     record.
 
     Without a header the columns are column_1, column_2 and so on."""
+    encoding: Encoding | None = None
+    """The encoding of a text file, any codec of Python, such as cp1252 or utf-16; UTF-8 by
+    default."""
+    skip: Count | None = None
+    """How many lines of a text file stand above its header, such as a title."""
     references: dict[str, ReferenceSpec] = {}
     """Reference tables (the population an attacker could match against), by name."""
     earlier_releases: dict[str, EarlierReleaseSpec] = {}
@@ -274,6 +280,8 @@ class Defaults(SpecPart, BaseModel):
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     decimal: Decimal = "."
     header: bool | None = None
+    encoding: Encoding | None = None
+    skip: Count | None = None
 
 
 @dataclass(frozen=True)

@@ -374,6 +374,14 @@ with
 {%- endmacro %}
 
 
+{# A private name for the copies of text files. #}
+{% macro view_of_copies(name, source) %}
+create or replace temporary view {{ name }} as
+select *
+from {{ source }}
+{%- endmacro %}
+
+
 {#
     Of each text column: its values but for marks of suppressed figures, those that are numbers with a
     decimal comma or whole, and those with a decimal comma.

@@ -109,6 +109,8 @@ class FileSource(NamedTuple):
     """The number of records in the metadata of Parquet files."""
     unusable: Mapping[str, str] = MappingProxyType({})
     """Why a column can't be used, worded to follow its name."""
+    has_index: bool = False
+    """Whether the first column has no name in the header, and is called column_1."""
 
 
 def list_files(path: str, run: Run) -> tuple[str, ...]:
@@ -239,8 +241,8 @@ def file_source(
         return parquet_source(written, files, run)
     if kind == "json":
         return json_source(path, written, files, run)
-    sql, in_lines = csv_source(written, files, run, text)
-    return FileSource(sql, text=True, in_lines=in_lines)
+    source = csv_source(written, files, run, text)
+    return FileSource(source.sql, text=True, in_lines=source.in_lines, has_index=source.has_index)
 
 
 def require_readable(file: str) -> None:

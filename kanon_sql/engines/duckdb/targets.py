@@ -47,6 +47,7 @@ from kanon_sql.engines.duckdb.lakehouse import (
     snapshot_of,
     table_format,
 )
+from kanon_sql.engines.duckdb.text_copies import TextCopies, in_originals
 from kanon_sql.engines.failures import stopped
 from kanon_sql.engines.names import display_name, name_parts, resolved_name, without_database
 from kanon_sql.engines.readers import (
@@ -87,6 +88,7 @@ class Targets:
         self._has_tables = has_tables
         self._temporary = {name.casefold() for name in temporary}
         self._frames: dict[str, Any] = {}
+        self._copies = TextCopies()
         self._unfinished: dict[str, str] = {}
         self.evidence = Evidence()
         self.paths: set[str] = set()
@@ -128,6 +130,7 @@ class Targets:
         """Release relations and data frames."""
         self.relation = None
         self._frames.clear()
+        self._copies.close()
 
     def translated_error(self, error: duckdb.Error, *, before_rows: bool = True) -> KanonError:
         """Translate an error. Raises `EngineError` instead if a file has changed."""
@@ -180,14 +183,7 @@ class Targets:
         if kind == "arrow":
             return self._readable(name, path, readable_arrow(read_arrow(files)))
         try:
-            source = file_source(
-                path,
-                files,
-                kind,
-                self._reading,
-                text,
-                keep_glob=self._is_ours and is_complete,
-            )
+            source = self._source(path, files, kind, text, is_complete=is_complete)
             columns = self.columns(source.sql)
             if kind == "csv" and text.decimal == "," and final_name == path:
                 source = self._with_points(source, columns)
@@ -206,7 +202,25 @@ class Targets:
             in_lines=source.in_lines,
             is_named=text.header is not None,
             records=source.records,
+            has_index=source.has_index,
         )
+
+    def _source(
+        self, path: str, files: tuple[str, ...], kind: Kind, text: TextOptions, *, is_complete: bool
+    ) -> FileSource:
+        """The reader of files, or a temporary view of copies of them, named as their path."""
+        copies = self._copies.of(files, text, self._reading) if kind == "csv" else ()
+        if not copies:
+            keep_glob = self._is_ours and is_complete
+            return file_source(path, files, kind, self._reading, text, keep_glob=keep_glob)
+        told = {copy.delimiter for copy in copies}
+        text = replace(text, delimiter=text.delimiter or (told.pop() if len(told) == 1 else None))
+        paths = tuple(copy.path for copy in copies)
+        with in_originals(copies):
+            source = file_source(path, paths, kind, self._reading, text, keep_glob=False)
+        self._run(render("view_of_copies", name=identifier(path), source=source.sql))
+        self.paths |= {*paths, *map(as_pattern, paths)}
+        return source._replace(sql=identifier(path), in_lines="")
 
     def _require_open(self, path: str) -> None:
         if self.is_locked and path not in self.paths:
@@ -253,11 +267,8 @@ class Targets:
         delimiter."""
         if path in self._unfinished:
             delimiter = self.delimiter_in(self._unfinished[path])
-            return replace(self._text, delimiter=delimiter, header=True)
-        header = self._text.header
-        return replace(
-            self._text, header=header.get(path) if isinstance(header, Mapping) else header
-        )
+            return replace(self._text, delimiter=delimiter, header=True, encoding=None, skip=0)
+        return self._text.of(path)
 
     def _catalogued(self, name: str) -> Table:
         if name_parts(name)[-1].casefold() in self._temporary:
