@@ -296,7 +296,7 @@ def _roles(
 def _settings(table_spec: TableSpec, files: _Place, folder: Path) -> dict[str, Any]:
     """The settings of a table beyond the roles of its columns."""
     included = {"where", "nulls", "sensitive_nulls", "with_other_sensitive", "levels", "first",
-            "null_strings", "header", "encoding", "skip", "hierarchy_faults"}  # fmt: skip
+            "null_strings", "header", "encoding", "skip", "dates", "hierarchy_faults"}  # fmt: skip
     settings = table_spec.model_dump(include=included, exclude_defaults=True)
     for kind, name, other in table_spec.other_tables():
         other_settings = other.model_dump(exclude={"source"}, exclude_defaults=True)

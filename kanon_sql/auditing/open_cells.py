@@ -46,7 +46,11 @@ def to_open(spec: PublishedSpec) -> TableSpec:
     """The table with its second tables as references, so that their headers are known."""
     references = {
         name: ReferenceSpec(
-            source=other.source, header=other.header, encoding=other.encoding, skip=other.skip
+            source=other.source,
+            header=other.header,
+            encoding=other.encoding,
+            skip=other.skip,
+            dates=other.dates,
         )
         for name, other in spec.against.items()
     }

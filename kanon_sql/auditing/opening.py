@@ -85,7 +85,7 @@ def about(kind: OtherTableKind) -> Iterator[None]:
         yield
     except (InputError, SpecError) as error:
         marked = error.marked
-        for name in ("header", "encoding", "skip"):
+        for name in ("header", "encoding", "skip", "dates"):
             marked = marked.replace(option(name)[:-1], option(f"{kind.key}.{name}")[:-1])
         raise type(error)(marked) from None
 
@@ -115,6 +115,7 @@ def opened(table: TableSpec, run: RunOptions, *, fetches: bool = False) -> Itera
             header=of_each_path(table, "header"),
             encoding=of_each_path(table, "encoding"),
             skip=of_each_path(table, "skip"),
+            dates=of_each_path(table, "dates"),
         ),
     )
     try:
@@ -126,12 +127,14 @@ def opened(table: TableSpec, run: RunOptions, *, fetches: bool = False) -> Itera
             hub.close()
 
 
-def of_each_path(table: TableSpec, key: str) -> dict[str, Any]:
-    """How the file at each path is read, by the table's spec and those of its other tables."""
+def of_each_path(table: TableSpec, key: str) -> dict[Any, Any]:
+    """How the file at each path, or the data frame of each `id`, is read, by the table's spec and
+    those of its other tables."""
+    specs = (*(other for _, _, other in table.other_tables()), table)
     return {
-        os.fspath(spec.source): value
-        for spec in (*(other for _, _, other in table.other_tables()), table)
-        if (value := getattr(spec, key)) is not None and isinstance(spec.source, str | os.PathLike)
+        os.fspath(source) if isinstance(source, str | os.PathLike) else id(source): value
+        for source, value in ((spec.source, getattr(spec, key)) for spec in specs)
+        if value is not None
     }
 
 

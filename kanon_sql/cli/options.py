@@ -9,6 +9,7 @@ import click
 
 from kanon_sql.cli.option_kinds import (
     COLUMNS,
+    DATES,
     FORMATS,
     PIPELINE_FORMATS,
     QUIET,
@@ -42,9 +43,10 @@ _METAVARS = {
     "header": "yes|no",
     "encoding": "NAME",
     "skip": "N",
+    "date-format": "[COL=]FORMAT",
 }
-_FIELDS = {"qi": "quasi_identifiers", "level": "levels"}
-TEXT_FILE = ("header", "encoding", "skip")
+_FIELDS = {"qi": "quasi_identifiers", "level": "levels", "date-format": "dates"}
+TEXT_FILE = ("header", "encoding", "skip", "date-format")
 """How another table is read, if it is a text file."""
 _EXAMPLES = {"columns": ": zip=zip_code.", "level": ": zip=2."}
 
@@ -56,7 +58,7 @@ def other_table(kind: OtherTableKind, *parts: str) -> Iterator[Callable[[Any], A
         yield _OF_OTHERS[kind].option(
             _FIELDS.get(setting, setting),
             f"--{kind.prefix}-{setting}",
-            f"{kind.prefix}_{setting}",
+            f"{kind.prefix}_{setting.replace('-', '_')}",
             ends=_EXAMPLES.get(setting, "."),
             multiple=True,
             metavar=f"[NAME:]{_METAVARS[setting]}",
@@ -94,6 +96,7 @@ SOURCE = (
     OF_TABLE.option("header"),
     OF_TABLE.option("encoding", metavar="NAME"),
     OF_TABLE.option("skip", metavar="N"),
+    OF_TABLE.option("dates", "--date-format", **DATES),
     OF_TABLE.option("connect", metavar="URL"),
 )
 RELEASE_QUESTION = (

@@ -31,6 +31,7 @@ from kanon_sql.engines.readers import TextOptions
 from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
 from kanon_sql.files import Decimal, is_sqlite
 from kanon_sql.question.arguments import column_list, suggests_parameters
+from kanon_sql.question.date_formats import Dates
 
 SCHEMES = {
     "duckdb": ("duckdb.engine", "DuckDBEngine"),
@@ -69,6 +70,7 @@ def connect(
     marks: Sequence[str] = (),
     encoding: str | Mapping[str, str] | None = None,
     skip: int | Mapping[str, int] = 0,
+    dates: Mapping[str | int, Dates] | None = None,
 ) -> Engine:
     """The engine for a URL, for an open connection, or without either for files.
 
@@ -86,8 +88,9 @@ def connect(
     A file of DuckDB or SQLite is opened read-only. `memory_limit` and `threads` bound the DuckDB
     that is started here; `delimiter`, `null_strings` and `decimal` say how text files are read, and
     `header` whether their first line names the columns: of all, or of each by its path, as do
-    `encoding` and `skip`, the number of lines above it. `marks` of suppressed figures may stand
-    among numbers with a decimal comma.
+    `encoding` and `skip`, the number of lines above it. `dates` has the formats of dates, as in
+    `{"people.csv": "dmy"}`, for the path of a file or the `id` of a data frame. `marks` of
+    suppressed figures may stand among numbers with a decimal comma.
 
     Raises `SpecError` for any other target, `MissingDriverError` for a package that is not
     installed, `EngineError` for an unreachable database, and `InputError`, with the reason, for one
@@ -100,7 +103,7 @@ def connect(
     header, encoding, skip = header or None, encoding or None, skip or 0
     null_strings, marks = column_list("null_strings", null_strings), column_list("marks", marks)
     text = TextOptions(
-        delimiter, tuple(null_strings), header, decimal, tuple(marks), encoding, skip
+        delimiter, tuple(null_strings), header, decimal, tuple(marks), encoding, skip, dates or {}
     )
     scheme = _scheme(target) if isinstance(target, str) else None
     if scheme is not None and dialect is not None:
@@ -122,8 +125,8 @@ def connect(
         )
     if text != TextOptions(marks=text.marks):
         raise SpecError(
-            "a delimiter, an encoding, null strings, a header, skipped lines and decimals are for "
-            "text files, and this database reads none here. Leave them out."
+            "a delimiter, an encoding, null strings, a header, skipped lines, decimals and date "
+            "formats are for files, and this database reads none here. Leave them out."
         )
     if isinstance(target, Engine):
         return target

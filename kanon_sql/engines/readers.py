@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Number
 from pathlib import Path
@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from kanon_sql.errors import InputError, KanonError, printable
 from kanon_sql.files import Decimal, file_kind
+from kanon_sql.question.date_formats import Dates
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 
@@ -50,6 +51,8 @@ class TextOptions:
     """The codec, UTF-8 by default: of all files, or of each by its path."""
     skip: int | Mapping[str, int] = 0
     """The number of lines above the header: of all files, or of each by its path."""
+    dates: Mapping[str | int, Dates] = field(default_factory=dict)
+    """The formats of dates, of each file by its path or of each data frame by its `id`."""
 
     def of(self, path: str) -> TextOptions:
         """The options of one path."""

@@ -232,6 +232,7 @@ def table_of(spec: PublishedSpec) -> CellTable:
         header=spec.header,
         encoding=spec.encoding,
         skip=spec.skip,
+        dates=spec.dates,
         hierarchy_faults=spec.hierarchy_faults,
     )
 

@@ -66,6 +66,7 @@ class SourceArguments(TypedDict, total=False):
     header: bool | Literal["yes", "no"] | None
     encoding: str | None
     skip: int | None
+    dates: str | Mapping[str, str] | None
     name: str | None
 
 

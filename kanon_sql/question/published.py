@@ -37,6 +37,7 @@ from kanon_sql.question.question_parts import (
     SpecPart,
     Text,
     Totals,
+    Written,
     faults_of_roles,
     names,
 )
@@ -293,6 +294,9 @@ class PublishedSpec(SpecPart, BaseModel):
     default."""
     skip: Count | None = None
     """How many lines of a text file stand above its header, such as a title."""
+    dates: Written | None = None
+    """How a file or data frame writes dates as text: dmy, mdy, ymd or a pattern such as %d.%m.%Y,
+    for all columns or of one."""
     checks: list[CellCheck] = []
     """The rules to check."""
     policy: Policies = []

@@ -23,6 +23,7 @@ from pydantic_core import CoreSchema
 
 from kanon_sql.errors import described_value
 from kanon_sql.files import codec
+from kanon_sql.question.date_formats import known_dates
 from kanon_sql.question.models.base import Count, Model
 from kanon_sql.question.models.catalogue import MODELS, model_named
 from kanon_sql.question.models.described import Described
@@ -107,6 +108,8 @@ def _known(encoding: str) -> str:
 
 Encoding = Annotated[str, AfterValidator(_known)]
 """The name of a codec of Python."""
+Written = Annotated[str | dict[str, str], BeforeValidator(known_dates)]
+"""The format of dates, or that of each column."""
 
 
 def _totals(value: Any) -> str:
@@ -160,6 +163,8 @@ class ReferenceSpec(SpecPart):
     """The encoding of the reference, if it is a text file and not UTF-8."""
     skip: Count | None = None
     """How many lines of the reference stand above its header."""
+    dates: Written | None = None
+    """How the reference writes dates as text, for all columns or of one."""
 
     @model_validator(mode="after")
     def _require_one_unit(self) -> ReferenceSpec:
@@ -194,6 +199,8 @@ class EarlierReleaseSpec(SpecPart):
     """The encoding of the earlier release, if it is a text file and not UTF-8."""
     skip: Count | None = None
     """How many lines of the earlier release stand above its header."""
+    dates: Written | None = None
+    """How the earlier release writes dates as text, for all columns or of one."""
 
 
 class AgainstSpec(SpecPart):
@@ -214,6 +221,8 @@ class AgainstSpec(SpecPart):
     """The encoding of the second table, if it is a text file and not UTF-8."""
     skip: Count | None = None
     """How many lines of the second table stand above its header."""
+    dates: Written | None = None
+    """How the second table writes dates as text, for all columns or of one."""
 
 
 OtherTableSpec = ReferenceSpec | EarlierReleaseSpec

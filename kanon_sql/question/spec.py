@@ -56,6 +56,7 @@ from kanon_sql.question.question_parts import (
     ReviewedColumns,
     SpecPart,
     Text,
+    Written,
     allow_names_alone,
     faults_of_roles,
     generalisable,
@@ -181,6 +182,11 @@ class TableSpec(SpecPart, BaseModel):
     default."""
     skip: Count | None = None
     """How many lines of a text file stand above its header, such as a title."""
+    dates: Written | None = None
+    """How a file or data frame writes dates as text: dmy, mdy, ymd or a pattern such as %d.%m.%Y,
+    for all columns or of one.
+
+    By column, as in {birth: dmy}. The columns are read, and released, as in 1956-12-24."""
     references: dict[str, ReferenceSpec] = {}
     """Reference tables (the population an attacker could match against), by name."""
     earlier_releases: dict[str, EarlierReleaseSpec] = {}
@@ -282,6 +288,7 @@ class Defaults(SpecPart, BaseModel):
     header: bool | None = None
     encoding: Encoding | None = None
     skip: Count | None = None
+    dates: Written | None = None
 
 
 @dataclass(frozen=True)

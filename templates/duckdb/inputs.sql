@@ -415,3 +415,96 @@ from {{ relation }}
 {%- endfor -%}
 ) from {{ relation }})
 {%- endmacro %}
+
+
+{# Predicate: a text is a date of this format. #}
+{% macro is_date_of(text, format) -%}
+regexp_full_match({{ text }}, {{ kanon_sql.literal(format.regex) }}) and try_strptime({{ text }}, {{ kanon_sql.text_list(format.patterns) }}) is not null
+{%- endmacro %}
+
+
+{#
+    As values_without_label, of text that is to be dates: also the values that are dates of each
+    format.
+#}
+{% macro values_without_date(relation, column, label, formats, joined=none, shown=false) %}
+{% set name = kanon_sql.ident(column) %}
+with
+
+raw_values as (
+    select
+        {{ name }} as kanon_value,
+        {{ label | indent(8) }} as kanon_label,
+        count(*) as kanon_held
+    from {{ relation | indent(4) }}
+    where {{ name }} is not null
+    group by {{ name }}
+),
+
+values_without_label as (
+    select
+        kanon_value,
+        kanon_held
+    from raw_values
+    where kanon_label is null
+)
+
+select
+    count(*) as kanon_values_without_label,
+    coalesce(sum(kanon_held), 0) as kanon_records_without_label
+{%- for format in formats %},
+    count(*) filter (where {{ kanon_sql.looks_like_date("kanon_value", format) }}) as kanon_like_{{ format.name }}
+{%- endfor %}
+{%- if shown %},
+    {{ kanon_sql.texts_in_order("kanon_value", "kanon_value") }} as kanon_named_values
+{%- endif %}
+
+from values_without_label
+{%- endmacro %}
+
+
+{# Predicate: a text looks like a date of this format, in an order that nobody declared. #}
+{% macro looks_like_date(text, format) -%}
+{{ kanon_sql.is_date_of(text, format) }} and (year(try_strptime({{ text }}, {{ kanon_sql.text_list(format.patterns) }})) between 1800 and 2200 or contains({{ text }}, '9999'))
+{%- endmacro %}
+
+
+{# Of each column: its values, and those that are dates of a format, or look like them. #}
+{% macro dates_as_written(relation, columns, declared=true) %}
+{% set is_date = kanon_sql.is_date_of if declared else kanon_sql.looks_like_date %}
+select
+{% for column, format in columns %}
+{% set name = kanon_sql.ident(column) %}
+    count({{ name }}) as kanon_values_{{ loop.index }},
+    count(*) filter (
+        where {{ is_date(name, format) }}
+    ) as kanon_dates_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ relation }}
+{%- endmacro %}
+
+
+{# Of each column: the shapes of its values, in which each number is 9. #}
+{% macro shapes_of_dates(relation, columns) %}
+select
+{% for column in columns %}
+    list(distinct regexp_replace({{ kanon_sql.ident(column) }}, '[0-9]+', '9', 'g')) as kanon_shapes_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ relation }}
+{%- endmacro %}
+
+
+{# The records of a table with the dates of some columns as in 1956-12-24, for a FROM clause. #}
+{% macro with_iso_dates(relation, columns) -%}
+(select * replace (
+{%- for column, patterns, shape in columns -%}
+{% set name = kanon_sql.ident(column) -%}
+    strftime(try_strptime({{ name }}, {{ kanon_sql.text_list(patterns) }}), {{ kanon_sql.literal(shape) }}) as {{ name }}{{ ", " if not loop.last }}
+{%- endfor -%}
+) from {{ relation }})
+{%- endmacro %}
+
+
+{% macro text_list(texts) -%}
+[{% for text in texts %}{{ kanon_sql.literal(text) }}{{ ", " if not loop.last }}{% endfor %}]
+{%- endmacro %}

@@ -150,7 +150,7 @@ def test_every_key_that_names_columns_is_a_role_or_known_to_this_test() -> None:
         *("hierarchy_faults", "with_other_sensitive", "null_strings", "delimiter", "decimal"),
         *("header", "encoding", "skip", "policy", "release", "lineage"),
         # Which name columns too, and are read beside the roles.
-        *("where", "levels", "references", "earlier_releases", "checks"),
+        *("dates", "where", "levels", "references", "earlier_releases", "checks"),
     }
     assert set(TableSpec.model_fields) == {role.key for role in ROLES} | others
 

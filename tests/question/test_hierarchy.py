@@ -175,11 +175,14 @@ def test_a_clip_is_read(text: str, bounds: list[float | None]) -> None:
     assert parse_clip(text) == bounds
 
 
+CLIP = "write the lowest and the highest value as 10:90, or dates as 1935-01-01:."
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("10", "'10' is not a clip; write the lowest and the highest value as 10:90."),
-        ("a:b", "'a:b' is not a clip; write the lowest and the highest value as 10:90."),
+        ("10", f"'10' is not a clip; {CLIP}"),
+        ("a:b", f"'a:b' is not a clip; {CLIP}"),
         (":", "clip leaves both sides open. Give a lowest or a highest value."),
         ("90:10", "clip goes from 90 down to 10. Give the lowest value first."),
     ],

@@ -48,6 +48,7 @@ from kanon_sql.engines.duckdb.lakehouse import (
     table_format,
 )
 from kanon_sql.engines.duckdb.text_copies import TextCopies, in_originals
+from kanon_sql.engines.duckdb.written_dates import with_dates
 from kanon_sql.engines.failures import stopped
 from kanon_sql.engines.names import display_name, name_parts, resolved_name, without_database
 from kanon_sql.engines.readers import (
@@ -105,6 +106,12 @@ class Targets:
 
     def table(self, target: Any) -> Table:
         """Resolve a target. Raises `InputError` if it can't be read completely."""
+        named = isinstance(target, str | os.PathLike)
+        dates = self._text.dates.get(os.fspath(target) if named else id(target))
+        table = self._table(target)
+        return table if dates is None else with_dates(table, dates, self._reading)
+
+    def _table(self, target: Any) -> Table:
         if isinstance(target, str | os.PathLike):
             text = os.fspath(target)
             if format_name := table_format(text):
