@@ -282,15 +282,13 @@ def without_credentials(text: str) -> str:
 def file_of_url(url: str) -> str | None:
     """The database file that a URL names, if it names one.
 
-    >>> [file_of_url(url) for url in ("duckdb:a.db", "sqlite:a.db", "sqlite:///a.db")]
+    >>> [file_of_url(url) for url in ("duckdb:a.db", "duckdb:///a.db", "sqlite:///a.db")]
     ['a.db', 'a.db', 'a.db']
-    >>> file_of_url("sqlite:////srv/a.db"), file_of_url("postgresql://host/a.db")
+    >>> file_of_url("duckdb:////srv/a.db"), file_of_url("postgresql://host/a.db")
     ('/srv/a.db', None)
     """
     scheme, _, rest = url.partition(":")
-    if scheme == "sqlite":
-        return rest.removeprefix("///")
-    return rest if scheme == "duckdb" else None
+    return rest.removeprefix("///") if scheme in ("duckdb", "sqlite") else None
 
 
 def first_bytes(path: str, many: int) -> bytes:

@@ -29,7 +29,7 @@ from typing import Any
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.readers import TextOptions
 from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
-from kanon_sql.files import Decimal, is_sqlite
+from kanon_sql.files import Decimal, file_of_url, is_sqlite
 from kanon_sql.question.arguments import column_list, suggests_parameters
 from kanon_sql.question.date_formats import Dates
 
@@ -74,9 +74,9 @@ def connect(
 ) -> Engine:
     """The engine for a URL, for an open connection, or without either for files.
 
-    A URL is `duckdb:FILE`, `sqlite:FILE` (or `sqlite:///FILE`), `postgresql://…`, `clickhouse://…`,
-    `chdb:FOLDER`, `spark:local[2]`, `spark://…`, `sc://…` (Spark Connect), `snowflake://…`,
-    `bigquery://…`, `redshift://…`, `databricks://…`, `trino://…`, `mysql://…` or `mariadb://…`. The
+    A URL is `duckdb:FILE` or `duckdb:///FILE`, `sqlite:FILE` or `sqlite:///FILE`, `postgresql://…`,
+    `clickhouse://…`, `chdb:FOLDER`, `spark:local[2]`, `spark://…`, `sc://…` (Spark Connect),
+    `snowflake://…`, `bigquery://…`, `redshift://…`, `databricks://…`, `trino://…`, `mysql://…` or `mariadb://…`. The
     last seven are opened by SQLAlchemy, with the options of its dialects. A password may be
     `env:NAME`, for what that environment variable holds.
 
@@ -111,7 +111,9 @@ def connect(
     if is_embedded(target):
         from kanon_sql.engines.duckdb.engine import DuckDBEngine
 
-        where = {"database": target.partition(":")[2]} if scheme else {"connection": target}
+        where: dict[str, Any] = (
+            {"database": file_of_url(target)} if scheme else {"connection": target}
+        )
         return DuckDBEngine(
             **where,
             memory_limit=memory_limit,
