@@ -55,7 +55,7 @@ _WITH_PANDAS = (
 )
 _EXPORT = "Write it as CSV or Parquet there."
 _FOREIGN = {
-    ".xlsx .xls .xlsm": ("Excel", "read_excel"),
+    ".xlsx .xls .xlsm .xlsb": ("Excel", "read_excel"),
     ".ods": ("LibreOffice", "read_excel"),
     ".dta": ("Stata", "read_stata"),
     ".sav .zsav": ("SPSS", "read_spss"),
@@ -69,6 +69,43 @@ _FOREIGN = {
     ".mdb .accdb": ("Access", ""),
 }
 """The program and pandas' reader of each format, by its suffixes."""
+
+
+OFFICE = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), "sheet"),
+    ".dta": "read_dta",
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".por": "read_por",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+"""The formats that the extra `files` reads: sheets, or a function of pyreadstat."""
+
+
+class OfficeFile(NamedTuple):
+    """A workbook, with its sheet or range, or a data file of a statistics program."""
+
+    path: str
+    suffix: str
+    part: str
+    """What follows a #: a sheet, a range, or a sheet with a range."""
+
+
+def office_file(target: str) -> OfficeFile | None:
+    """The file of a target that the extra `files` reads, or None.
+
+    >>> office_file("data/book.xlsx#Sheet1!A3:F900")
+    OfficeFile(path='data/book.xlsx', suffix='.xlsx', part='Sheet1!A3:F900')
+    >>> office_file("survey.SAV").suffix, office_file("survey.csv")
+    ('.sav', None)
+    """
+    of_whole = PurePath(target).suffix.lower()
+    if of_whole in OFFICE:
+        return OfficeFile(target, of_whole, "")
+    path, mark, part = target.partition("#")
+    suffix = PurePath(path).suffix.lower()
+    return OfficeFile(path, suffix, part) if mark and part and suffix in OFFICE else None
 
 
 def foreign_format(path: str) -> ForeignFormat | None:

@@ -111,6 +111,24 @@ order by kanon_file
 {%- endmacro %}
 
 
+{# Whether a file is one object of columns, each an object with the same labels of rows. #}
+{% macro json_by_column(source) %}
+select
+    (select count(*) from {{ source }}) = 1
+    and count(distinct kanon_labels) = 1
+    and count(*) = count(kanon_labels)
+from (
+    select json_keys(json_extract(json, '$."' || replace(kanon_key, '"', '\"') || '"')) as kanon_labels
+    from (
+        select
+            json,
+            unnest(json_keys(json)) as kanon_key
+        from {{ source }}
+    ) as keys
+) as columns
+{%- endmacro %}
+
+
 {# Distinct keys of all JSON objects. #}
 {% macro json_object_keys(source) %}
 select distinct unnest(json_keys(json))

@@ -47,6 +47,7 @@ from kanon_sql.engines.duckdb.lakehouse import (
     snapshot_of,
     table_format,
 )
+from kanon_sql.engines.duckdb.office_files import read_office
 from kanon_sql.engines.duckdb.text_copies import TextCopies, in_originals
 from kanon_sql.engines.duckdb.written_dates import with_dates
 from kanon_sql.engines.failures import stopped
@@ -60,7 +61,15 @@ from kanon_sql.engines.readers import (
     require_usable_names,
 )
 from kanon_sql.errors import EngineError, InputError, KanonError, option
-from kanon_sql.files import KINDS, Kind, file_kind, foreign_format, is_sqlite
+from kanon_sql.files import (
+    KINDS,
+    Kind,
+    OfficeFile,
+    file_kind,
+    foreign_format,
+    is_sqlite,
+    office_file,
+)
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.tables import Column, Table
@@ -114,6 +123,8 @@ class Targets:
     def _table(self, target: Any) -> Table:
         if isinstance(target, str | os.PathLike):
             text = os.fspath(target)
+            if (place := office_file(text)) and text not in self._unfinished:
+                return self._of_office(text, place)
             if format_name := table_format(text):
                 return self._snapshot(text, format_name)
             if text.endswith("/") and folder_of_files(text):
@@ -211,6 +222,19 @@ class Targets:
             records=source.records,
             has_index=source.has_index,
         )
+
+    def _of_office(self, text: str, place: OfficeFile) -> Table:
+        """The table of a workbook or of a data file of a statistics program."""
+        files, left_out = matching_files(place.path, self._reading)
+        self._require_open(text)
+        for file in files:
+            require_readable(file)
+        self.evidence.note(files)
+        name = "#".join(filter(None, (os.path.basename(place.path), place.part)))
+        read = read_office(place, files, self._text.of(text))
+        self.paths.add(text)
+        table = self._readable(name, text, readable_arrow(read.frame))
+        return replace(table, has_index=read.has_index, left_out=left_out)
 
     def _source(
         self, path: str, files: tuple[str, ...], kind: Kind, text: TextOptions, *, is_complete: bool
