@@ -112,6 +112,7 @@ def opened(table: TableSpec, run: RunOptions, *, fetches: bool = False) -> Itera
             null_strings=table.null_strings,
             decimal=table.decimal,
             marks=table.marks if isinstance(table, CellTable) else (),
+            figures=table.figures if isinstance(table, CellTable) else None,
             header=of_each_path(table, "header"),
             encoding=of_each_path(table, "encoding"),
             skip=of_each_path(table, "skip"),

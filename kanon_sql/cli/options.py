@@ -150,6 +150,9 @@ AS_PUBLISHED = (
     OF_CELLS.option("value_bounds", metavar="LOW..HIGH"),
     OF_CELLS.option("absent"),
     OF_CELLS.option("totals", metavar="true|shown|rounded:BASE"),
+    OF_CELLS.option("thousands", type=str, metavar="C"),
+    OF_CELLS.option("flags"),
+    OF_CELLS.option("wide", metavar="COL"),
 )
 SECOND_TABLE = tuple(other_table(AGAINST, *("by", "columns", "where", *TEXT_FILE)))
 CELL_OPTIONS = (*CELLS, *CELL_RULES, *AS_PUBLISHED, *SECOND_TABLE)

@@ -32,6 +32,7 @@ from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
 from kanon_sql.files import Decimal, file_of_url, is_sqlite
 from kanon_sql.question.arguments import column_list, suggests_parameters
 from kanon_sql.question.date_formats import Dates
+from kanon_sql.question.figures import FigureOptions
 
 SCHEMES = {
     "duckdb": ("duckdb.engine", "DuckDBEngine"),
@@ -71,14 +72,15 @@ def connect(
     encoding: str | Mapping[str, str] | None = None,
     skip: int | Mapping[str, int] = 0,
     dates: Mapping[str | int, Dates] | None = None,
+    figures: FigureOptions | None = None,
 ) -> Engine:
     """The engine for a URL, for an open connection, or without either for files.
 
     A URL is `duckdb:FILE` or `duckdb:///FILE`, `sqlite:FILE` or `sqlite:///FILE`, `postgresql://…`,
     `clickhouse://…`, `chdb:FOLDER`, `spark:local[2]`, `spark://…`, `sc://…` (Spark Connect),
-    `snowflake://…`, `bigquery://…`, `redshift://…`, `databricks://…`, `trino://…`, `mysql://…` or `mariadb://…`. The
-    last seven are opened by SQLAlchemy, with the options of its dialects. A password may be
-    `env:NAME`, for what that environment variable holds.
+    `snowflake://…`, `bigquery://…`, `redshift://…`, `databricks://…`, `trino://…`, `mysql://…` or
+    `mariadb://…`. The last seven are opened by SQLAlchemy, with the options of its dialects. A
+    password may be `env:NAME`, for what that environment variable holds.
 
     A connection is one of DuckDB, a SparkSession, a SQLAlchemy engine or connection, or one of any
     DB-API 2.0 driver, ADBC included; `dialect` names the database's dialect where the driver
@@ -103,7 +105,15 @@ def connect(
     header, encoding, skip = header or None, encoding or None, skip or 0
     null_strings, marks = column_list("null_strings", null_strings), column_list("marks", marks)
     text = TextOptions(
-        delimiter, tuple(null_strings), header, decimal, tuple(marks), encoding, skip, dates or {}
+        delimiter,
+        tuple(null_strings),
+        header,
+        decimal,
+        tuple(marks),
+        encoding,
+        skip,
+        dates or {},
+        figures,
     )
     scheme = _scheme(target) if isinstance(target, str) else None
     if scheme is not None and dialect is not None:
@@ -125,7 +135,7 @@ def connect(
             "a memory limit and a number of threads apply to the DuckDB that is started here; this "
             "database has its own settings. Set them there."
         )
-    if text != TextOptions(marks=text.marks):
+    if text != TextOptions(marks=text.marks, figures=text.figures):
         raise SpecError(
             "a delimiter, an encoding, null strings, a header, skipped lines, decimals and date "
             "formats are for files, and this database reads none here. Leave them out."

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from kanon_sql.errors import InputError, KanonError, printable
 from kanon_sql.files import Decimal, file_kind
 from kanon_sql.question.date_formats import Dates
+from kanon_sql.question.figures import FigureOptions
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 
@@ -53,6 +54,8 @@ class TextOptions:
     """The number of lines above the header: of all files, or of each by its path."""
     dates: Mapping[str | int, Dates] = field(default_factory=dict)
     """The formats of dates, of each file by its path or of each data frame by its `id`."""
+    figures: FigureOptions | None = None
+    """How published figures are read, if the tables are published."""
 
     def of(self, path: str) -> TextOptions:
         """The options of one path."""

@@ -95,6 +95,9 @@ class CellArguments(SourceArguments, total=False):
     value_bounds: Any
     absent: Literal["zero", "suppressed"]
     totals: Any
+    thousands: Literal[".", ",", " ", "'", "space"] | None
+    flags: bool
+    wide: str | None
     policy: Names
 
 

@@ -297,6 +297,14 @@ class PublishedSpec(SpecPart, BaseModel):
     dates: Written | None = None
     """How a file or data frame writes dates as text: dmy, mdy, ymd or a pattern such as %d.%m.%Y,
     for all columns or of one."""
+    thousands: Literal[".", ",", " ", "'", "space"] | None = None
+    """What separates the thousands of a published figure, as in 1.049; a point makes the comma the
+    mark of decimals."""
+    flags: bool = False
+    """Letters behind a published figure are flags, as in 12 b, and are left out."""
+    wide: Text | None = None
+    """The dimension whose categories are the columns of the table (a crosstab); its figures are
+    then called by the value."""
     checks: list[CellCheck] = []
     """The rules to check."""
     policy: Policies = []
@@ -347,6 +355,18 @@ class PublishedSpec(SpecPart, BaseModel):
         key = dimension.casefold() if dimension.casefold() in folded else "*"
         return key in folded, folded.get(key)
 
+    def _faults_of_figures(self) -> Iterator[str]:
+        for key in ("thousands", "flags", "wide"):
+            if getattr(self, key) and not (self.cells and self.value):
+                yield (
+                    f"{option(key)} is for the figures of a published table: add "
+                    f"{option('published', True)} and {option('value')}."
+                )
+        if self.thousands == self.decimal == ",":
+            yield "thousands and decimal are both a comma. Give each its own mark."
+        if self.wide and self.wide.casefold() not in map(str.casefold, self.by):
+            yield f"{option('wide')} names no dimension: {self.wide} is not among {option('by')}."
+
     @model_validator(mode="after")
     def _is_consistent(self) -> PublishedSpec:
         for fault in self._faults():
@@ -356,6 +376,7 @@ class PublishedSpec(SpecPart, BaseModel):
     def _faults(self) -> Iterator[str]:
         if not self.by:
             yield "by names no dimension; name at least one, as in by: [region]."
+        yield from self._faults_of_figures()
         roles = [
             *((column, "a dimension") for column in self.by),
             *((column, role) for column, role in self._named_columns() if column is not None),

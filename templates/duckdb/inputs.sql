@@ -111,21 +111,26 @@ order by kanon_file
 {%- endmacro %}
 
 
-{# Whether a file is one object of columns, each an object with the same labels of rows. #}
+{# Whether a file is one object of columns, each an object with the same numbers of rows from 0. #}
 {% macro json_by_column(source) %}
 select
     (select count(*) from {{ source }}) = 1
     and count(distinct kanon_labels) = 1
-    and count(*) = count(kanon_labels)
+    and bool_and(json_type(kanon_column) = 'OBJECT' and coalesce(kanon_labels[1], '0') = '0')
 from (
-    select json_keys(json_extract(json, '$."' || replace(kanon_key, '"', '\"') || '"')) as kanon_labels
+    select
+        kanon_column,
+        json_keys(kanon_column) as kanon_labels
     from (
-        select
-            json,
-            unnest(json_keys(json)) as kanon_key
-        from {{ source }}
-    ) as keys
-) as columns
+        select json_extract(json, '$."' || replace(kanon_key, '"', '\"') || '"') as kanon_column
+        from (
+            select
+                json,
+                unnest(json_keys(json)) as kanon_key
+            from {{ source }}
+        ) as keys
+    ) as columns
+) as labels
 {%- endmacro %}
 
 
@@ -525,4 +530,47 @@ from {{ relation }}
 
 {% macro text_list(texts) -%}
 [{% for text in texts %}{{ kanon_sql.literal(text) }}{{ ", " if not loop.last }}{% endfor %}]
+{%- endmacro %}
+
+
+{#
+    Of each column: its figures that are no marks of suppression, those of a spelling, and those with
+    what no plainer spelling has.
+#}
+{% macro figures_as_written(relation, columns, spelling, marks=[]) %}
+select
+{% for column in columns %}
+{% set name = kanon_sql.ident(column) %}
+{% set text = kanon_sql.unless(kanon_sql.is_suppressed(column, marks), name) if marks else name %}
+    count({{ text }}) as kanon_values_{{ loop.index }},
+    count(*) filter (
+        where regexp_full_match({{ text }}, {{ kanon_sql.literal(spelling.regex) }})
+    ) as kanon_written_{{ loop.index }},
+    count(*) filter (
+        where regexp_full_match({{ text }}, {{ kanon_sql.literal(spelling.regex) }})
+            and regexp_matches({{ text }}, {{ kanon_sql.literal(spelling.sign) }})
+    ) as kanon_marked_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ relation }}
+{%- endmacro %}
+
+
+{# The rows of a table with plain numbers for the figures of a spelling, for a FROM clause. #}
+{% macro with_plain_figures(relation, columns, spelling, marks=[]) -%}
+(select * replace (
+{%- for column in columns -%}
+{% set name = kanon_sql.ident(column) -%}
+{% set number = "regexp_extract(" ~ name ~ ", " ~ kanon_sql.literal(spelling.regex) ~ ", 1)" -%}
+{% set number = "regexp_replace(" ~ number ~ ", " ~ kanon_sql.literal(spelling.separator) ~ ", '', 'g')" if spelling.separator else number -%}
+{% set number = "replace(" ~ number ~ ", ',', '.')" if spelling.decimal == "," else number -%}
+    {{ "case when " ~ kanon_sql.is_suppressed(column, marks) ~ " then " ~ name ~ " else " if marks }}{{ number }}{{ " end" if marks }} as {{ name }}{{ ", " if not loop.last }}
+{%- endfor -%}
+) from {{ relation }})
+{%- endmacro %}
+
+
+{# A crosstab with one row a cell, for a FROM clause: a row for each category of each of its rows. #}
+{% macro crosstab_in_rows(relation, kept, categories, dimension, value) -%}
+(select {% for column in kept %}{{ kanon_sql.ident(column) }}, {% endfor -%}
+unnest([{% for column in categories %}{{ kanon_sql.literal(column.name) }}{{ ", " if not loop.last }}{% endfor %}]) as {{ dimension }}, unnest([{% for column in categories %}{{ kanon_sql.ident(column) }}{{ ", " if not loop.last }}{% endfor %}]) as {{ value }} from {{ relation }})
 {%- endmacro %}

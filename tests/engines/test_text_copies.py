@@ -154,6 +154,13 @@ def test_a_copy_is_private_and_gone_after_the_audit(
     assert [file for file in tmp_path.rglob("people.csv") if file != path] == []
 
 
+def test_decimal_commas_of_a_copy_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path, "Größe\nzip;kg\n1;70,5\n1;70,5\n".encode("cp1252"))
+    settings = {"encoding": "cp1252", "skip": 1, "decimal": ","}
+    assert read(path, **settings) == [("1", "70.5"), ("1", "70.5")]
+    assert kanon.audit(path, ["zip", "kg"], **settings).tables[0].summary.k == 2
+
+
 def test_files_of_a_glob_and_of_folders_are_copied_each(tmp_path: Path) -> None:
     for year in ("2024", "2025"):
         (tmp_path / f"year={year}").mkdir()

@@ -430,7 +430,7 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Fi
 
 
 def require_records(path: str, written: str, run: Run) -> None:
-    """Reject a single object of columns, each with the same labels of rows, as pandas writes it."""
+    """Reject a single object of columns, each with the numbers of its rows, as pandas writes it."""
     [(by_column,)] = run(render("json_by_column", source=call("read_json_objects", written, {})))
     if by_column:
         raise InputError(

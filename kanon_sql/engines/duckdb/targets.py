@@ -48,6 +48,7 @@ from kanon_sql.engines.duckdb.lakehouse import (
     table_format,
 )
 from kanon_sql.engines.duckdb.office_files import read_office
+from kanon_sql.engines.duckdb.published_figures import with_figures
 from kanon_sql.engines.duckdb.text_copies import TextCopies, in_originals
 from kanon_sql.engines.duckdb.written_dates import with_dates
 from kanon_sql.engines.failures import stopped
@@ -118,7 +119,9 @@ class Targets:
         named = isinstance(target, str | os.PathLike)
         dates = self._text.dates.get(os.fspath(target) if named else id(target))
         table = self._table(target)
-        return table if dates is None else with_dates(table, dates, self._reading)
+        table = table if dates is None else with_dates(table, dates, self._reading)
+        figures = self._text.figures
+        return table if figures is None else with_figures(table, figures, self._reading)
 
     def _table(self, target: Any) -> Table:
         if isinstance(target, str | os.PathLike):
@@ -290,7 +293,8 @@ class Targets:
             return source
         points = partial(render, "with_decimal_points", columns=with_commas, marks=self._text.marks)
         return source._replace(
-            sql=points(relation=source.sql), in_lines=points(relation=source.in_lines)
+            sql=points(relation=source.sql),
+            in_lines=points(relation=source.in_lines) if source.in_lines else "",
         )
 
     def _text_options(self, path: str) -> TextOptions:
