@@ -569,8 +569,11 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# A crosstab with one row a cell, for a FROM clause: a row for each category of each of its rows. #}
-{% macro crosstab_in_rows(relation, kept, categories, dimension, value) -%}
+{#
+    A crosstab with one row a cell, for a FROM clause: a row for each category of each of its rows.
+    Figures of several types are cast to text, in which none changes.
+#}
+{% macro crosstab_in_rows(relation, kept, categories, dimension, value, as_text=false) -%}
 (select {% for column in kept %}{{ kanon_sql.ident(column) }}, {% endfor -%}
-unnest([{% for column in categories %}{{ kanon_sql.literal(column.name) }}{{ ", " if not loop.last }}{% endfor %}]) as {{ dimension }}, unnest([{% for column in categories %}{{ kanon_sql.ident(column) }}{{ ", " if not loop.last }}{% endfor %}]) as {{ value }} from {{ relation }})
+unnest([{% for column in categories %}{{ kanon_sql.literal(column.name) }}{{ ", " if not loop.last }}{% endfor %}]) as {{ dimension }}, unnest([{% for column in categories %}{{ "cast(" ~ kanon_sql.ident(column) ~ " as varchar)" if as_text else kanon_sql.ident(column) }}{{ ", " if not loop.last }}{% endfor %}]) as {{ value }} from {{ relation }})
 {%- endmacro %}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from workbooks import workbook
 
 import kanon_sql as kanon
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
@@ -114,6 +115,13 @@ def test_a_crosstab_is_judged_as_its_cells_are(tmp_path: Path) -> None:
     found = kanon.tables(wide, wide="sex", thousands=".", flags=True, **asked).tables[0]
     assert [check.holds for check in expected.checks] == [True, False]
     assert found.checks == expected.checks
+    sheet = [
+        [None if cell == "" else int(cell) if cell.isdecimal() else cell for cell in row]
+        for row in ([cell.replace(".", "").removesuffix(" p") for cell in row] for row in CROSSTAB)
+    ]
+    book = workbook(tmp_path / "book.xlsx", {"S": [["Title"], [], *sheet]})
+    of_sheet = kanon.tables(f"{book}#S!A3:D6", wide="sex", **asked).tables[0]
+    assert of_sheet.checks == expected.checks
     frame = pd.DataFrame({"geo": ["N", "S"], "m": [1049, 7], "f": [9, 6]})
     typed = kanon.tables(
         frame, by=["geo", "sex"], value="n", published=True, wide="sex", threshold=7

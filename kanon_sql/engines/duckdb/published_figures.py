@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kanon_sql.engines.readers import Run
 from kanon_sql.errors import InputError, option
@@ -175,13 +175,14 @@ def _in_rows(table: Table, figures: FigureOptions, run: Run) -> Table:
         return table
     kept = [names[name.casefold()] for name in figures.by if name.casefold() in names]
     categories = [column for column in table.columns if column not in kept]
-    types = {family(column.type) for column in categories}
-    if len(categories) < 2 or len(types) > 1:
+    if len(categories) < 2 or not {family(each.type) for each in categories} <= {"text", "number"}:
         raise InputError(
             f"{table.name}: its columns beside {', '.join(column.name for column in kept)} are "
-            f"{'too few' if len(categories) < 2 else 'not all of text, or of numbers'}, for the "
+            f"{'too few' if len(categories) < 2 else 'not all of text or numbers'}, for the "
             f"categories of {figures.wide} that {option('wide')} declares."
         )
+    types = {column.type for column in categories}
+    figure = "VARCHAR" if len(types) > 1 else categories[0].type
     sql = render(
         "crosstab_in_rows",
         relation=table.sql,
@@ -189,12 +190,7 @@ def _in_rows(table: Table, figures: FigureOptions, run: Run) -> Table:
         categories=categories,
         dimension=identifier(figures.wide),
         value=identifier(value),
+        as_text=len(types) > 1,
     )
-    figure = "VARCHAR" if types == {"text"} else _widest(categories)
     columns = (*kept, Column(figures.wide, "VARCHAR"), Column(value, figure))
     return replace(table, sql=sql, in_lines="", columns=columns, records=None)
-
-
-def _widest(columns: Sequence[Column]) -> Any:
-    kinds = {column.type for column in columns}
-    return kinds.pop() if len(kinds) == 1 else "DOUBLE"
