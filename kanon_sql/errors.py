@@ -82,6 +82,7 @@ def option(parameter: str, value: object = None) -> str:
 
 _OPTIONS = {
     "engine": "connect",
+    "dates": "date_format",
     "levels": "level",
     "checks": "check",
     "null_strings": "null_string",

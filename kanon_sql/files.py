@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 import re
@@ -16,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple
 
-from kanon_sql.errors import EngineError
+from kanon_sql.errors import EngineError, SpecError
 
 Kind = Literal["parquet", "csv", "json", "arrow"]
 Decimal = Literal[".", ","]
@@ -54,7 +55,7 @@ _WITH_PANDAS = (
 )
 _EXPORT = "Write it as CSV or Parquet there."
 _FOREIGN = {
-    ".xlsx .xls .xlsm": ("Excel", "read_excel"),
+    ".xlsx .xls .xlsm .xlsb": ("Excel", "read_excel"),
     ".ods": ("LibreOffice", "read_excel"),
     ".dta": ("Stata", "read_stata"),
     ".sav .zsav": ("SPSS", "read_spss"),
@@ -68,6 +69,43 @@ _FOREIGN = {
     ".mdb .accdb": ("Access", ""),
 }
 """The program and pandas' reader of each format, by its suffixes."""
+
+
+OFFICE = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), "sheet"),
+    ".dta": "read_dta",
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".por": "read_por",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+"""The formats that the extra `files` reads: sheets, or a function of pyreadstat."""
+
+
+class OfficeFile(NamedTuple):
+    """A workbook, with its sheet or range, or a data file of a statistics program."""
+
+    path: str
+    suffix: str
+    part: str
+    """What follows a #: a sheet, a range, or a sheet with a range."""
+
+
+def office_file(target: str) -> OfficeFile | None:
+    """The file of a target that the extra `files` reads, or None.
+
+    >>> office_file("data/book.xlsx#Sheet1!A3:F900")
+    OfficeFile(path='data/book.xlsx', suffix='.xlsx', part='Sheet1!A3:F900')
+    >>> office_file("survey.SAV").suffix, office_file("survey.csv")
+    ('.sav', None)
+    """
+    of_whole = PurePath(target).suffix.lower()
+    if of_whole in OFFICE:
+        return OfficeFile(target, of_whole, "")
+    path, mark, part = target.partition("#")
+    suffix = PurePath(path).suffix.lower()
+    return OfficeFile(path, suffix, part) if mark and part and suffix in OFFICE else None
 
 
 def foreign_format(path: str) -> ForeignFormat | None:
@@ -98,6 +136,24 @@ def null_text(null_strings: Sequence[str]) -> str:
     ('', 'NA')
     """
     return next(filter(None, null_strings), "")
+
+
+def codec(encoding: str) -> str:
+    """The name of a codec of text. Raises `SpecError` if Python has none of this name.
+
+    >>> codec("latin1"), codec("UTF8")
+    ('iso8859-1', 'utf-8')
+    """
+    try:
+        name = codecs.lookup(encoding).name
+        with suppress(UnicodeError):
+            b"a".decode(encoding)
+    except LookupError:
+        raise SpecError(
+            "an encoding must be a codec of Python, such as cp1252 (Windows), latin-1, utf-16, "
+            f"cp850 (DOS) or mac-roman; found {encoding!r}."
+        ) from None
+    return "utf-8" if name == "utf-8-sig" else name
 
 
 def sha256_of(path: str | Path) -> str:
@@ -354,15 +410,13 @@ def with_shown_urls(text: str) -> str:
 def file_of_url(url: str) -> str | None:
     """The database file that a URL names, if it names one.
 
-    >>> [file_of_url(url) for url in ("duckdb:a.db", "sqlite:a.db", "sqlite:///a.db")]
+    >>> [file_of_url(url) for url in ("duckdb:a.db", "duckdb:///a.db", "sqlite:///a.db")]
     ['a.db', 'a.db', 'a.db']
-    >>> file_of_url("sqlite:////srv/a.db"), file_of_url("postgresql://host/a.db")
+    >>> file_of_url("duckdb:////srv/a.db"), file_of_url("postgresql://host/a.db")
     ('/srv/a.db', None)
     """
     scheme, _, rest = url.partition(":")
-    if scheme == "sqlite":
-        return rest.removeprefix("///")
-    return rest if scheme == "duckdb" else None
+    return rest.removeprefix("///") if scheme in ("duckdb", "sqlite") else None
 
 
 def first_bytes(path: str, many: int) -> bytes:

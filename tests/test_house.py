@@ -224,7 +224,7 @@ def test_a_dependency_is_known_to_few_packages(package: str, homes: set[str]) ->
 ENGINE_NAMES = {*TRAITS, *SCHEMES}
 """Names of engines and dialects, and the schemes of their URLs."""
 NAMED_ELSEWHERE = {
-    "auditing/lineage.py": "what OpenLineage calls the namespaces of databases",
+    "auditing/datasets.py": "what OpenLineage calls the namespaces of databases",
     "auditing/contract.py": "what contracts (ODCS) call the types of servers",
     "question/contract.py": "what contracts (ODCS) call the types of servers",
     "question/dbt/project.py": "what dbt calls its adapters",

@@ -87,6 +87,9 @@ def clinic(tmp_path, monkeypatch, written):
     stays = zip(zips, patients["diagnosis"], strict=True)
     counted = [demo.Patient("", "", 0, "", zip_code, None, what) for zip_code, what in stays]
     demo._write_csv(Path("published.csv"), demo.Cell, demo._cells(counted))
+    lines = [f"{zip};24.12.{year};Grippe" for zip, year in zip(zips, years, strict=True)]
+    stays = "\n".join(["Aufenthalte in Köln", "", "plz;geburtsdatum;diagnose", *lines, ""])
+    Path("stays.csv").write_text(stays, encoding="cp1252")
     Path("zips.csv").write_text(blocks("csv", PAGES["hierarchies"])[0])
     assert Path("zips.csv").read_text().splitlines()[0].startswith(zips[0])
     for name, text in written.items():

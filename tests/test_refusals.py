@@ -57,9 +57,9 @@ def test_it_is_refused_with_the_whole_sentence(
         monkeypatch.delenv(variable)
     for variable, value in refusal.get("environment", {}).items():
         monkeypatch.setenv(variable, value)
-    for name, text in refusal["files"].items():
+    for name, content in refusal["files"].items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_text(text, encoding="utf-8")
+        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
     before = contents(tmp_path)
 
     if "run" in refusal:

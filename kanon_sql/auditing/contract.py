@@ -20,7 +20,7 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.engines.names import url_of
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.errors import SpecError, option
-from kanon_sql.files import file_kind, stem
+from kanon_sql.files import file_kind, file_of_url, stem
 from kanon_sql.models.base import Model
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.question.contract import (
@@ -189,7 +189,7 @@ def _place_of(
 
 
 def _is_file(table: Table) -> bool:
-    return table.embedded and not table.sql.startswith('"')
+    return table.embedded and (table.text or not table.sql.startswith('"'))
 
 
 def _name_of(source: str, table: Table) -> str:
@@ -204,10 +204,10 @@ def _server(**parts: Any) -> dict[str, Any]:
 def of_database(connect: str, table: Table) -> tuple[dict[str, Any], str]:
     """The server of a database and the table's name there; no user and no password."""
     *above, own = identifiers(table)
-    scheme, _, rest = connect.partition(":")
+    scheme, file = connect.partition(":")[0], file_of_url(connect)
     if scheme == "duckdb":
         schema = {"schema": above[-1]} if above else {}
-        return {"server": "database", "type": "duckdb", "database": rest, **schema}, own
+        return {"server": "database", "type": "duckdb", "database": file, **schema}, own
     kind, port = NAMESPACES.get(scheme, ("", 0))
     if kind in _SCHEMAS and (url := url_of(connect)).host and len(url.path) == 1:
         default = _SCHEMAS[kind]
@@ -295,7 +295,7 @@ def _roles(
 def _settings(table_spec: TableSpec, files: _Place, folder: Path) -> dict[str, Any]:
     """The settings of a table beyond the roles of its columns."""
     included = {"where", "nulls", "sensitive_nulls", "with_other_sensitive", "levels", "first",
-            "null_strings", "header", "hierarchy_faults"}  # fmt: skip
+            "null_strings", "header", "encoding", "skip", "dates", "hierarchy_faults"}  # fmt: skip
     settings = table_spec.model_dump(include=included, exclude_defaults=True)
     for kind, name, other in table_spec.other_tables():
         other_settings = other.model_dump(exclude={"source"}, exclude_defaults=True)

@@ -15,7 +15,7 @@ from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.names import url_of
 from kanon_sql.errors import SpecError
-from kanon_sql.files import path_of_url, stem
+from kanon_sql.files import file_of_url, path_of_url, stem
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.spec import TableSpec
@@ -110,7 +110,7 @@ def dataset(source: Any, where: Any, table: Table) -> Dataset:
     """A table's dataset: of a file, a database's table, or data in memory."""
     if not isinstance(source, str | os.PathLike):
         return Dataset(IN_MEMORY, table.name)
-    if not table.sql.startswith('"') and table.embedded:
+    if table.embedded and (where is None or not table.sql.startswith('"')):
         return _file_dataset(os.fspath(source))
     if not isinstance(where, str):
         return Dataset(IN_MEMORY, table.name)
@@ -143,10 +143,9 @@ def _file_dataset(path: str) -> Dataset:
 
 
 def _database_file_dataset(scheme: str, rest: str, name_parts: list[str]) -> Dataset:
-    path = rest.removeprefix("//").partition("?")[0]
+    path = (file_of_url(f"{scheme}:{rest}") or rest.removeprefix("//")).partition("?")[0]
     if not path or path == ":memory:":
         return Dataset(IN_MEMORY, ".".join(name_parts))
-    path = re.sub(r"^/(?=/)", "", path) if scheme == "sqlite" else path
     database = os.path.splitext(os.path.basename(stem(path)))[0]
     names = [database, *name_parts] if scheme == "duckdb" and len(name_parts) < 3 else name_parts
     return Dataset(f"{scheme}://{os.path.abspath(path)}", ".".join(names))

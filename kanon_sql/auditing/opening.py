@@ -81,14 +81,13 @@ def open_table(
 
 @contextmanager
 def about(kind: OtherTableKind) -> Iterator[None]:
-    """Let an error about the header of a file name the option of the table that it is."""
+    """Let an error about how a file is read name the option of the table that it is."""
     try:
         yield
-    except InputError as error:
+    except (InputError, SpecError) as error:
         marked = error.marked
-        for value in ("yes", "no"):
-            own = option(f"{kind.key}.header", value)
-            marked = marked.replace(option("header", value), own)
+        for name in ("header", "encoding", "skip", "dates"):
+            marked = marked.replace(option(name)[:-1], option(f"{kind.key}.{name}")[:-1])
         raise type(error)(marked) from None
 
 
@@ -114,11 +113,11 @@ def opened(table: TableSpec, run: RunOptions, *, fetches: bool = False) -> Itera
             null_strings=table.null_strings,
             decimal=table.decimal,
             marks=table.marks if isinstance(table, CellTable) else (),
-            header={
-                os.fspath(spec.source): spec.header
-                for spec in (*(other for _, _, other in table.other_tables()), table)
-                if spec.header is not None and isinstance(spec.source, str | os.PathLike)
-            },
+            figures=table.figures if isinstance(table, CellTable) else None,
+            header=of_each_path(table, "header"),
+            encoding=of_each_path(table, "encoding"),
+            skip=of_each_path(table, "skip"),
+            dates=of_each_path(table, "dates"),
         ),
     )
     try:
@@ -128,6 +127,17 @@ def opened(table: TableSpec, run: RunOptions, *, fetches: bool = False) -> Itera
             hub.renew()
         else:
             hub.close()
+
+
+def of_each_path(table: TableSpec, key: str) -> dict[Any, Any]:
+    """How the file at each path, or the data frame of each `id`, is read, by the table's spec and
+    those of its other tables."""
+    specs = (*(other for _, _, other in table.other_tables()), table)
+    return {
+        os.fspath(source) if isinstance(source, str | os.PathLike) else id(source): value
+        for source, value in ((spec.source, getattr(spec, key)) for spec in specs)
+        if value is not None
+    }
 
 
 @contextmanager

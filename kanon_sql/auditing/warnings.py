@@ -86,8 +86,13 @@ def zones_kept(table: Table, but: Container[str]) -> Iterator[str]:
 
 
 def left_out(question: ResolvedQuestion) -> Iterator[str]:
-    """Warnings about files that a glob skips."""
+    """Warnings about files that a glob skips, and about a column that the header doesn't name."""
     for table in question.tables:
+        if table.has_index:
+            yield (
+                f"{table.name} has no name for its first column, which numbers the records: it is "
+                "called column_1. If a program wrote it as an index, leave it out of the file."
+            )
         if table.left_out:
             yield (
                 f"{table.name} leaves out {', '.join(table.left_out)}, as a shell does: a name "

@@ -218,6 +218,23 @@ def parsed_levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
     return of_columns(flag, pairs, level)
 
 
+def parsed_dates(flag: str, texts: Iterable[str]) -> str | dict[str, str] | None:
+    """The format of all dates, or of each column's.
+
+    >>> parsed_dates("--date-format", ["birth=dmy", "admitted=%d %b %Y"])
+    {'birth': 'dmy', 'admitted': '%d %b %Y'}
+    """
+    formats = list(texts)
+    of_all = [text for text in formats if not column_first(text)[1]]
+    if len(of_all) < len(formats):
+        if of_all:
+            raise SpecError(f"{flag} {of_all[0]} names no column, beside one that does. Name it.")
+        return of_columns(flag, formats, lambda text, _: text)
+    if len(of_all) > 1:
+        raise SpecError(f"{flag} is given twice. Name columns: {flag} birth={of_all[0]}.")
+    return of_all[0] if of_all else None
+
+
 Read = TypeVar("Read")
 
 
@@ -252,6 +269,7 @@ def of_column(flag: str, text: str) -> tuple[str, str]:
 _EXAMPLES = {
     "--hierarchy": "zip=mask:right",
     "--clip": "age=10:90",
+    "--date-format": "birth=dmy",
     "--weight-of": "age=2.5",
     "--total-flag": "region=is_total",
 }
@@ -453,6 +471,7 @@ def read_by(reader: Callable[[str, Iterable[str]], Any], metavar: str) -> dict[s
 
 COLUMNS = read_by(all_column_names, "COL,…")
 LEVELS_OF = read_by(parsed_levels, "COL=N,…")
+DATES = read_by(parsed_dates, "[COL=]FORMAT")
 WEIGHTS_OF = read_by(parsed_weights, "COL=X,…")
 
 

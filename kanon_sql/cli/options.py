@@ -9,6 +9,7 @@ import click
 
 from kanon_sql.cli.option_kinds import (
     COLUMNS,
+    DATES,
     FORMATS,
     PIPELINE_FORMATS,
     QUIET,
@@ -40,8 +41,13 @@ _METAVARS = {
     "weight": "COL",
     "level": "COL=N,…",
     "header": "yes|no",
+    "encoding": "NAME",
+    "skip": "N",
+    "date-format": "[COL=]FORMAT",
 }
-_FIELDS = {"qi": "quasi_identifiers", "level": "levels"}
+_FIELDS = {"qi": "quasi_identifiers", "level": "levels", "date-format": "dates"}
+TEXT_FILE = ("header", "encoding", "skip", "date-format")
+"""How another table is read, if it is a text file."""
 _EXAMPLES = {"columns": ": zip=zip_code.", "level": ": zip=2."}
 
 
@@ -52,7 +58,7 @@ def other_table(kind: OtherTableKind, *parts: str) -> Iterator[Callable[[Any], A
         yield _OF_OTHERS[kind].option(
             _FIELDS.get(setting, setting),
             f"--{kind.prefix}-{setting}",
-            f"{kind.prefix}_{setting}",
+            f"{kind.prefix}_{setting.replace('-', '_')}",
             ends=_EXAMPLES.get(setting, "."),
             multiple=True,
             metavar=f"[NAME:]{_METAVARS[setting]}",
@@ -70,10 +76,10 @@ ROLE_OPTIONS = (
 )
 CHECKS = (
     *declared("question", "checks"),
-    *other_table(REFERENCE, *("columns", "where", "entity", "weight", "level", "header")),
+    *other_table(REFERENCE, *("columns", "where", "entity", "weight", "level", *TEXT_FILE)),
 )
 EARLIER_RELEASES = tuple(
-    other_table(EARLIER, *("columns", "qi", "entity", "where", "level", "header"))
+    other_table(EARLIER, *("columns", "qi", "entity", "where", "level", *TEXT_FILE))
 )
 FAULTS = OF_TABLE.option("hierarchy_faults")
 HIERARCHIES = (*declared("question", "hierarchies"), FAULTS)
@@ -88,6 +94,9 @@ SOURCE = (
     OF_TABLE.option("delimiter", metavar="C"),
     OF_TABLE.option("decimal"),
     OF_TABLE.option("header"),
+    OF_TABLE.option("encoding", metavar="NAME"),
+    OF_TABLE.option("skip", metavar="N"),
+    OF_TABLE.option("dates", "--date-format", **DATES),
     OF_TABLE.option("connect", metavar="URL"),
 )
 RELEASE_QUESTION = (
@@ -141,8 +150,11 @@ AS_PUBLISHED = (
     OF_CELLS.option("value_bounds", metavar="LOW..HIGH"),
     OF_CELLS.option("absent"),
     OF_CELLS.option("totals", metavar="true|shown|rounded:BASE"),
+    OF_CELLS.option("thousands", type=str, metavar="C"),
+    OF_CELLS.option("flags"),
+    OF_CELLS.option("wide", metavar="COL"),
 )
-SECOND_TABLE = tuple(other_table(AGAINST, *("by", "columns", "where", "header")))
+SECOND_TABLE = tuple(other_table(AGAINST, *("by", "columns", "where", *TEXT_FILE)))
 CELL_OPTIONS = (*CELLS, *CELL_RULES, *AS_PUBLISHED, *SECOND_TABLE)
 """The options that only a question on cells has."""
 QUESTION_ON_CELLS = (

@@ -22,6 +22,7 @@ from kanon_sql.cli.option_kinds import (
     column_pairs,
     of_column,
     of_columns,
+    parsed_dates,
     parsed_levels,
 )
 from kanon_sql.errors import SpecError, did_you_mean
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 _NAMES = {REFERENCE: r"[A-Za-z_]\w*", EARLIER: r"\w+", AGAINST: r"\w+"}
 """Regular expression of the names of each kind."""
-_ONCE = ("where", "entity", "weight", "header")
+_ONCE = ("where", "entity", "weight", "header", "encoding", "skip")
 """Options that may be given once per table."""
 
 
@@ -72,11 +73,17 @@ def other_tables(kind: OtherTableKind, values: Mapping[str, Any]) -> dict[str, d
         at_level.setdefault(name, []).append(text)
     for name, texts in at_level.items():
         tables[name]["levels"] = parsed_levels(f"{flag}-level", texts)
+    formats: dict[str, list[str]] = {}
+    for name, text in _option_values(kind, "date-format", values, tables):
+        formats.setdefault(name, []).append(text)
+    for name, texts in formats.items():
+        tables[name]["dates"] = parsed_dates(f"{flag}-date-format", texts)
     for setting in _ONCE:
         for name, text in _option_values(kind, setting, values, tables):
             if setting in tables[name]:
                 raise SpecError(f"{flag}-{setting} is given twice for {name}. Give it once.")
-            tables[name][setting] = text
+            is_number = setting == "skip" and text.isdecimal()
+            tables[name][setting] = int(text) if is_number else text
     for setting, key in (("qi", "quasi_identifiers"), ("by", "by")):
         for name, text in _option_values(kind, setting, values, tables):
             names = tables[name].setdefault(key, [])
@@ -95,7 +102,7 @@ def _option_values(
 ) -> Iterator[tuple[str, str]]:
     """Each value of an option, with the name of the table it belongs to."""
     flag = f"--{kind.prefix}-{setting}"
-    for text in values.get(f"{kind.prefix}_{setting}", ()):
+    for text in values.get(f"{kind.prefix}_{setting.replace('-', '_')}", ()):
         prefix = re.match(r"(\w+):(?!:)\s*", text)
         if prefix and prefix[1] in tables:
             yield prefix[1], text[prefix.end() :]

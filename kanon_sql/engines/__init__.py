@@ -29,8 +29,10 @@ from typing import Any
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.readers import TextOptions
 from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
-from kanon_sql.files import Decimal, is_sqlite
+from kanon_sql.files import Decimal, file_of_url, is_sqlite
 from kanon_sql.question.arguments import column_list, suggests_parameters
+from kanon_sql.question.date_formats import Dates
+from kanon_sql.question.figures import FigureOptions
 
 SCHEMES = {
     "duckdb": ("duckdb.engine", "DuckDBEngine"),
@@ -67,14 +69,18 @@ def connect(
     header: bool | Mapping[str, bool] | None = None,
     decimal: Decimal = ".",
     marks: Sequence[str] = (),
+    encoding: str | Mapping[str, str] | None = None,
+    skip: int | Mapping[str, int] = 0,
+    dates: Mapping[str | int, Dates] | None = None,
+    figures: FigureOptions | None = None,
 ) -> Engine:
     """The engine for a URL, for an open connection, or without either for files.
 
-    A URL is `duckdb:FILE`, `sqlite:FILE` (or `sqlite:///FILE`), `postgresql://…`, `clickhouse://…`,
-    `chdb:FOLDER`, `spark:local[2]`, `spark://…`, `sc://…` (Spark Connect), `snowflake://…`,
-    `bigquery://…`, `redshift://…`, `databricks://…`, `trino://…`, `mysql://…` or `mariadb://…`. The
-    last seven are opened by SQLAlchemy, with the options of its dialects. A password may be
-    `env:NAME`, for what that environment variable holds.
+    A URL is `duckdb:FILE` or `duckdb:///FILE`, `sqlite:FILE` or `sqlite:///FILE`, `postgresql://…`,
+    `clickhouse://…`, `chdb:FOLDER`, `spark:local[2]`, `spark://…`, `sc://…` (Spark Connect),
+    `snowflake://…`, `bigquery://…`, `redshift://…`, `databricks://…`, `trino://…`, `mysql://…` or
+    `mariadb://…`. The last seven are opened by SQLAlchemy, with the options of its dialects. A
+    password may be `env:NAME`, for what that environment variable holds.
 
     A connection is one of DuckDB, a SparkSession, a SQLAlchemy engine or connection, or one of any
     DB-API 2.0 driver, ADBC included; `dialect` names the database's dialect where the driver
@@ -83,7 +89,9 @@ def connect(
 
     A file of DuckDB or SQLite is opened read-only. `memory_limit` and `threads` bound the DuckDB
     that is started here; `delimiter`, `null_strings` and `decimal` say how text files are read, and
-    `header` whether their first line names the columns: of all, or of each by its path. `marks` of
+    `header` whether their first line names the columns: of all, or of each by its path, as do
+    `encoding` and `skip`, the number of lines above it. `dates` has the formats of dates, as in
+    `{"people.csv": "dmy"}`, for the path of a file or the `id` of a data frame. `marks` of
     suppressed figures may stand among numbers with a decimal comma.
 
     Raises `SpecError` for any other target, `MissingDriverError` for a package that is not
@@ -94,16 +102,28 @@ def connect(
     ...     engine.dialect
     'duckdb'
     """
-    header = None if header == {} else header
+    header, encoding, skip = header or None, encoding or None, skip or 0
     null_strings, marks = column_list("null_strings", null_strings), column_list("marks", marks)
-    text = TextOptions(delimiter, tuple(null_strings), header, decimal, tuple(marks))
+    text = TextOptions(
+        delimiter,
+        tuple(null_strings),
+        header,
+        decimal,
+        tuple(marks),
+        encoding,
+        skip,
+        dates or {},
+        figures,
+    )
     scheme = _scheme(target) if isinstance(target, str) else None
     if scheme is not None and dialect is not None:
         raise SpecError(f"a URL implies the dialect: leave out dialect={dialect!r}.")
     if is_embedded(target):
         from kanon_sql.engines.duckdb.engine import DuckDBEngine
 
-        where = {"database": target.partition(":")[2]} if scheme else {"connection": target}
+        where: dict[str, Any] = (
+            {"database": file_of_url(target)} if scheme else {"connection": target}
+        )
         return DuckDBEngine(
             **where,
             memory_limit=memory_limit,
@@ -115,10 +135,10 @@ def connect(
             "a memory limit and a number of threads apply to the DuckDB that is started here; this "
             "database has its own settings. Set them there."
         )
-    if text != TextOptions(marks=text.marks):
+    if text != TextOptions(marks=text.marks, figures=text.figures):
         raise SpecError(
-            "a delimiter, null strings, a header and decimals are for text files, and this "
-            "database reads none here. Leave them out."
+            "a delimiter, an encoding, null strings, a header, skipped lines, decimals and date "
+            "formats are for files, and this database reads none here. Leave them out."
         )
     if isinstance(target, Engine):
         return target

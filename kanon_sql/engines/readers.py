@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Number
 from pathlib import Path
@@ -16,6 +16,8 @@ from urllib.parse import unquote
 
 from kanon_sql.errors import InputError, KanonError, printable
 from kanon_sql.files import Decimal, file_kind, is_url_of_object
+from kanon_sql.question.date_formats import Dates
+from kanon_sql.question.figures import FigureOptions
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 
@@ -46,6 +48,23 @@ class TextOptions:
     decimal: Decimal = "."
     marks: tuple[str, ...] = ()
     """Marks of suppressed figures, which may stand among numbers with a decimal comma."""
+    encoding: str | Mapping[str, str] | None = None
+    """The codec, UTF-8 by default: of all files, or of each by its path."""
+    skip: int | Mapping[str, int] = 0
+    """The number of lines above the header: of all files, or of each by its path."""
+    dates: Mapping[str | int, Dates] = field(default_factory=dict)
+    """The formats of dates, of each file by its path or of each data frame by its `id`."""
+    figures: FigureOptions | None = None
+    """How published figures are read, if the tables are published."""
+
+    def of(self, path: str) -> TextOptions:
+        """The options of one path."""
+        by_path = {
+            name: own.get(path, 0 if name == "skip" else None)
+            for name in ("header", "encoding", "skip")
+            if isinstance(own := getattr(self, name), Mapping)
+        }
+        return replace(self, **by_path)
 
 
 NO_HIVE = MappingProxyType({"hive_partitioning": "false"})

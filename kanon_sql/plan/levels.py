@@ -18,10 +18,10 @@ from typing import Any, Literal, NamedTuple
 from kanon_sql.errors import SpecError
 from kanon_sql.question.hierarchy import (
     DATES,
+    OF_NUMBERS,
     SUPPRESS,
     Bottom,
     Cuts,
-    Depths,
     GeneralizationHierarchy,
     Level,
     Mask,
@@ -147,9 +147,6 @@ CASE_ROWS = 200
 """Above this number of rows a hierarchy is joined as a table instead of rendered as a CASE."""
 
 
-_NUMBERS = (Width, Round, Depths, Cuts, Top, Bottom)
-
-
 @dataclass(frozen=True)
 class ColumnLevels:
     """The levels of one column, from raw (0) to coarsest (`height`)."""
@@ -227,9 +224,10 @@ class ColumnLevels:
             return "listed"
         levels = self.hierarchy.levels or []
         is_text = self._family == "text"
-        if any(level in DATES or isinstance(level, Years) for level in levels):
+        of_dates = any(level in DATES or isinstance(level, Years) for level in levels)
+        if of_dates or self.hierarchy.clips_dates:
             return "date" if is_text else None
-        if self.hierarchy.clip or any(isinstance(level, _NUMBERS) for level in levels):
+        if self.hierarchy.clip or any(isinstance(level, OF_NUMBERS) for level in levels):
             return "number" if self._kind == "float" or "HUGE" in self.type else None
         return None
 
@@ -422,14 +420,18 @@ class ColumnLevels:
         for level in self.hierarchy.levels or ():
             dated = level in DATES or isinstance(level, Years)
             if (dated and kind not in ("time", "text")) or (
-                isinstance(level, _NUMBERS) and kind not in ("number", "text")
+                isinstance(level, OF_NUMBERS) and kind not in ("number", "text")
             ):
                 raise SpecError(
                     f'"{self.name}" is {self.type}, and the level {level_label(level)} is for '
                     f"{'dates' if dated else 'numbers'}. Choose another level."
                 )
-        if self.hierarchy.clip and kind not in ("number", "text"):
-            raise SpecError(f'"{self.name}" is {self.type}, and clip is for numbers. Leave it out.')
+        clipped = "time" if self.hierarchy.clips_dates else "number"
+        if self.hierarchy.clip and kind not in (clipped, "text"):
+            raise SpecError(
+                f'"{self.name}" is {self.type}, and clip is for '
+                f"{'dates' if clipped == 'time' else 'numbers'}. Leave it out."
+            )
 
     @property
     def _family(self) -> str:
@@ -441,24 +443,30 @@ class ColumnLevels:
         """Numeric kind of a value after clipping."""
         if self._family == "text" or self.type.startswith(("DOUBLE", "FLOAT", "REAL")):
             return "float"
-        fractional = any(decimal(bound) % 1 for bound in self.hierarchy.clip or () if bound)
+        fractional = any(decimal(bound) % 1 for bound in self._numeric_clip if bound)
         if fractional or self.type.startswith(("DECIMAL", "NUMERIC")):
             return "decimal"
         return "wide" if self.type in _WIDE else "whole"
+
+    @property
+    def _numeric_clip(self) -> list[float | None]:
+        """The bounds of a clip of numbers; empty without one."""
+        bounds = self.hierarchy.clip or ()
+        return [] if self.hierarchy.clips_dates else [b for b in bounds if not isinstance(b, str)]
 
     def _number(self, value: str) -> str:
         """SQL of the value as a clipped number."""
         is_text = self._family == "text"
         number = render("number_of", value=self._value_sql(value), is_text=is_text)
-        if not self.hierarchy.clip:
+        if not self._numeric_clip:
             return number
-        low, high = (
-            None if bound is None else decimal_text(bound) for bound in self.hierarchy.clip
-        )
+        low, high = (None if bound is None else decimal_text(bound) for bound in self._numeric_clip)
         return render("clipped", number=number, kind=self._kind, low=low, high=high)
 
     def _text(self, value: str) -> str:
         """SQL of the value as text, clipped, in the spelling used by all comparisons."""
+        if self.hierarchy.clips_dates:
+            return render("text_of", value=self._date(value), type="DATE")
         if self.hierarchy.clip:
             type = "BIGINT" if self._kind in ("whole", "wide") else "DOUBLE"
             return render("text_of", value=self._number(value), type=type)
@@ -471,7 +479,15 @@ class ColumnLevels:
         return value
 
     def _date(self, value: str) -> str:
-        return render("date_of", value=self._value_sql(value), type=self.type)
+        """SQL of the value as a clipped date."""
+        date = render("date_of", value=self._value_sql(value), type=self.type)
+        if not self.hierarchy.clips_dates:
+            return date
+        low, high = (
+            None if bound is None else render("date_literal", text=str(bound))
+            for bound in self.hierarchy.clip or ()
+        )
+        return render("clipped", number=date, kind="date", low=low, high=high)
 
     def _interval(self, macro: str, value: str, width: float, origin: float, **more: Any) -> str:
         """Render an interval macro on integers scaled by the decimals of width and origin."""

@@ -17,6 +17,7 @@ from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import AtLevel, BoundColumn, OtherTable, Pair, ResolvedQuestion
 from kanon_sql.plan.steps import Precondition, other_records, records, step
+from kanon_sql.question.date_formats import ORDERS, date_format
 from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.sql.conditions import Condition
 from kanon_sql.sql.macros import render
@@ -87,12 +88,33 @@ def _no_label(
         )
     predicate = f"is not a {levels.needs}" if single else f"are not {levels.needs}s"
     decimals = _OF_DECIMALS if levels.needs == "number" and commas else ""
+    advice = " Leave those records out with a condition, or mend them."
+    if levels.needs == "date":
+        likes = {name: int(row.get(f"kanon_like_{name}") or 0) for name in ORDERS}
+        advice = _of_dates(missing, likes) or advice
+    return f"{table}: {subject} {predicate}, so {level} can't group {pronoun}.{decimals}{advice}"
+
+
+def _of_dates(missing: int, likes: Mapping[str, int]) -> str:
+    """How values that are no dates look, and how to read them; "" if most look like none."""
+    complete = [name for name, count in likes.items() if count == missing]
+    ways = [option("dates", name) for name in complete]
+    if len(complete) > 1:
+        looks = " and like ".join(ORDERS[name] for name in complete)
+        return f" They look like {looks}: say which, with {' or '.join(ways)}."
+    if complete:
+        return f" They look like {ORDERS[complete[0]]}: {ways[0]} reads them."
+    most = max(likes, key=likes.__getitem__)
+    if 2 * likes[most] <= missing:
+        return ""
     return (
-        f"{table}: {subject} {predicate}, so {level} can't group {pronoun}.{decimals} Leave those "
-        "records out with a condition, or mend them."
+        f" {likes[most]:,} of them look like {ORDERS[most]}: {option('dates', most)} reads these, "
+        "when the others are mended."
     )
 
 
+WRITTEN = tuple(map(date_format, ORDERS))
+"""The formats that an error looks for."""
 _MOST_NAMED = 2_000
 """Maximum length of a list of values in an error."""
 _OF_DECIMALS = f" {option('decimal', ',')} reads numbers with a decimal comma."
@@ -188,6 +210,8 @@ LABELLED = PreconditionKind(
     _no_label,
     "kanon_values_without_label",
 )
+_DATED = LABELLED._replace(macro="values_without_date")
+"""The same for text in DuckDB, with how many values are dates in another format."""
 _LISTED = PreconditionKind(
     "values_not_listed",
     "Which values of {column} in {table} have no place in the {listed}?",
@@ -296,7 +320,12 @@ def without_label(
     }
     parameters = {"levels": column.levels, "level": column.levels.label(column.level)}
     parameters |= {"commas": may_have_commas(question, table)}
-    yield LABELLED.of(question, name, table, column.raw.name, arguments, **parameters)
+    if column.levels.needs == "date" and table.embedded and column.raw.type == "VARCHAR":
+        arguments["formats"] = WRITTEN
+        kind = _DATED
+    else:
+        kind = LABELLED
+    yield kind.of(question, name, table, column.raw.name, arguments, **parameters)
 
 
 def _castable(

@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
@@ -17,13 +17,18 @@ from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import NoDataError, SpecError, plural
 from kanon_sql.files import file_of_url, is_url_of_object
-from kanon_sql.profiling.columns import LookedAt, Looks, meaning_of
+from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.plan.steps import records, step
+from kanon_sql.profiling.columns import LookedAt, Looks, bound_column, meaning_of
 from kanon_sql.profiling.identifying import OpenProfile, RecordCounts, counted_records, open_profile
 from kanon_sql.profiling.profile_plan import DEFAULT_K, Identifying, as_profiled
+from kanon_sql.question.date_formats import ORDERS, date_format
+from kanon_sql.question.hierarchy import SUPPRESS
 from kanon_sql.question.spec import AuditSpec, TableSpec, json_schema
 from kanon_sql.report.words.numbers import listed, printable
 from kanon_sql.results.profile import BEST_OF, BY_NAME, UNKNOWN_NAME, ColumnProfile
 from kanon_sql.results.writing import write_atomically
+from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import family
 
 Section = Literal["identifiers", "quasi_identifiers", "sensitive", "undecided"]
@@ -41,6 +46,8 @@ class ProposedColumn:
     reason: str
     levels: tuple[Any, ...] = ()
     """Levels of a quasi-identifier; if empty, a hierarchy file could define them."""
+    orders: tuple[str, ...] = ()
+    """The formats that fit all its texts, which are dates; several where no day is above 12."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +306,7 @@ def propose(
     where = table_spec.connect or (engine if isinstance(engine, str) else None)
     source = _source(table_spec, output, is_file=where is None and engine is None)
     settings = _settings(table_spec, where, output)
-    question, (counted, profile) = answer_of_one_table(
+    question, (counted, profile, orders) = answer_of_one_table(
         spec,
         run,
         _profiled,
@@ -307,17 +314,18 @@ def propose(
         table_spec=as_profiled(table_spec),
         is_open=True,
     )
+    columns = tuple(_columns(profile, counted, orders))
     is_file = output is not None and (output.is_file() or not output.exists())
     schema = (output.parent if output else Path()) / SCHEMA
     proposed = ProposedSpec(
         table=question.table.name,
         records=counted.records,
         source=source,
-        columns=tuple(_columns(profile, counted)),
+        columns=columns,
         k=DEFAULT_K,
         entity=question.entity.name if question.entity else None,
         several=counted.people is not None and counted.people < counted.records,
-        settings=settings,
+        settings=settings | _dates(columns),
         schema=SCHEMA if is_file or schema.is_file() else None,
         by_connection=source is not None and engine is not None and where is None,
     )
@@ -328,14 +336,50 @@ def propose(
     return Proposal(proposed, output)
 
 
-def _profiled(session: Session, table: OpenTable) -> tuple[RecordCounts, OpenProfile]:
+def _profiled(
+    session: Session, table: OpenTable
+) -> tuple[RecordCounts, OpenProfile, Mapping[str, tuple[str, ...]]]:
     question = table.question
     counted = counted_records(question, session)
     if not counted.records:
         raise NoDataError(
             f"{question.table.name} has no records, so nothing can be proposed for its columns."
         )
-    return counted, open_profile(question, Identifying(), counted, DEFAULT_K, session)
+    profile = open_profile(question, Identifying(), counted, DEFAULT_K, session)
+    return counted, profile, _orders(profile, question, session)
+
+
+def _orders(
+    profile: OpenProfile, question: ResolvedQuestion, session: Session
+) -> dict[str, tuple[str, ...]]:
+    """The formats that fit all values of a column of text, which no cast takes for dates."""
+    columns = [
+        bound_column(look.column)
+        for look in profile.looked_at
+        if look.column.type == "VARCHAR" and look.looks and _may_be_dates(look.looks)
+    ]
+    if not columns or not question.table.embedded:
+        return {}
+    formats = [(column, date_format(order)) for column in columns for order in ORDERS]
+    relation = records(question, columns)
+    sql = render("dates_as_written", relation=relation, columns=formats, declared=False)
+    asked = "How many values of the columns of text are dates, with the day or the month first?"
+    [row] = session.rows(step(question, "dates_as_written", asked, sql))
+    fits: dict[str, tuple[str, ...]] = {}
+    for number, (column, format) in enumerate(formats, start=1):
+        if row[f"kanon_dates_{number}"] == row[f"kanon_values_{number}"]:
+            fits[column.name] = (*fits.get(column.name, ()), format.name)
+    return fits
+
+
+def _may_be_dates(looks: Looks) -> bool:
+    return not looks.are_dates and looks.shortest >= 8 and looks.longest <= 19
+
+
+def _dates(columns: Sequence[ProposedColumn]) -> dict[str, Any]:
+    """The setting of the date formats that leave no doubt."""
+    dates = {column.name: column.orders[0] for column in columns if len(column.orders) == 1}
+    return {"dates": dates} if dates else {}
 
 
 # --- source and settings --------------------------------------------------------------------
@@ -362,7 +406,7 @@ def _settings(table_spec: TableSpec, where: str | None, output: Path | None) -> 
     settings: dict[str, Any] = {}
     if where:
         settings["connect"] = _without_secret(where, output)
-    for key in ("name", "where", "first", "delimiter", "header", "weight"):
+    for key in _READ:
         if getattr(table_spec, key) is not None:
             settings[key] = getattr(table_spec, key)
     if table_spec.decimal != ".":
@@ -370,6 +414,10 @@ def _settings(table_spec: TableSpec, where: str | None, output: Path | None) -> 
     if table_spec.null_strings:
         settings["null_strings"] = list(table_spec.null_strings)
     return settings
+
+
+_READ = ("name", "where", "first", "delimiter", "encoding", "skip", "dates", "header", "weight")
+"""The keys that say what is read, and how."""
 
 
 def _without_secret(url: str, output: Path | None) -> str:
@@ -395,7 +443,9 @@ def _without_secret(url: str, output: Path | None) -> str:
 # --- roles ----------------------------------------------------------------------------------
 
 
-def _columns(profile: OpenProfile, counted: RecordCounts) -> list[ProposedColumn]:
+def _columns(
+    profile: OpenProfile, counted: RecordCounts, orders: Mapping[str, tuple[str, ...]]
+) -> list[ProposedColumn]:
     """The columns in table order; quasi-identifiers by what they add."""
     looked_at = {look.column.name: look for look in profile.looked_at}
     ranked = sorted(
@@ -403,7 +453,13 @@ def _columns(profile: OpenProfile, counted: RecordCounts) -> list[ProposedColumn
     )
     most = [candidate.column for candidate in ranked[:BEST_OF]]
     proposed = [
-        (column.rank or math.inf, _proposed(column, looked_at[column.column], counted, most))
+        (
+            column.rank or math.inf,
+            _with_dates(
+                _proposed(column, looked_at[column.column], counted, most),
+                orders.get(column.column, ()),
+            ),
+        )
         for column in profile.columns
         if column.role not in ("entity", "weight")
     ]
@@ -417,6 +473,24 @@ def _proposed(
     reason = "as named" if column.role else _reason(column, counted, most)
     levels = levels_for(column, column_statistics) if section == "quasi_identifiers" else ()
     return ProposedColumn(column.column, section, reason, levels)
+
+
+def _with_dates(proposed: ProposedColumn, orders: tuple[str, ...]) -> ProposedColumn:
+    """The proposal of a column whose texts are dates of a format, which it says or asks about."""
+    if not orders:
+        return proposed
+    levels = proposed.levels
+    if len(orders) == 1:
+        reason = f"dates, assumed to be {ORDERS[orders[0]]}"
+        if proposed.section == "quasi_identifiers":
+            levels = ("month", "year", {"years": 5}, SUPPRESS)
+    else:
+        ways = " or ".join(f"{{{scalar(proposed.name)}: {order}}}" for order in orders)
+        looks = " or ".join(ORDERS[order] for order in orders)
+        reason = f"{looks}? No day is above 12. Decide and write dates: {ways}"
+        levels = ()
+    reasons = joined_reasons([proposed.reason, reason])
+    return replace(proposed, reason=reasons, levels=levels, orders=orders)
 
 
 def _reason(column: ColumnProfile, counted: RecordCounts, most: Sequence[str]) -> str:

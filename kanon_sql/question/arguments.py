@@ -66,6 +66,9 @@ class SourceArguments(TypedDict, total=False):
     delimiter: str | None
     decimal: Literal[".", ","]
     header: bool | Literal["yes", "no"] | None
+    encoding: str | None
+    skip: int | None
+    dates: str | Mapping[str, str] | None
     name: str | None
 
 
@@ -94,6 +97,9 @@ class CellArguments(SourceArguments, total=False):
     value_bounds: Any
     absent: Literal["zero", "suppressed"]
     totals: Any
+    thousands: Literal[".", ",", " ", "'", "space"] | None
+    flags: bool
+    wide: str | None
     policy: Names
 
 

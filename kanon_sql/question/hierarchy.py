@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -91,20 +93,27 @@ def _builder_levels(name: str, arguments: list[str]) -> Iterator[Any]:
 def parse_clip(text: str) -> list[Bound]:
     """The lowest and highest value in `10:90`; one side may be empty.
 
-    >>> parse_clip("10:90"), parse_clip(":60"), parse_clip("-3.5:")
-    ([10, 90], [None, 60], [-3.5, None])
+    >>> parse_clip("10:90"), parse_clip(":60"), parse_clip("-3.5:"), parse_clip("1935-01-01:")
+    ([10, 90], [None, 60], [-3.5, None], ['1935-01-01', None])
 
     Raises `SpecError` if it is not a clip.
     """
     sides = text.split(":")
     bounds: list[Any] = [_read_number(side.strip()) if side.strip() else None for side in sides]
-    if len(sides) != 2 or any(isinstance(bound, str) for bound in bounds):
-        raise SpecError(f"{text!r} is not a clip; write the lowest and the highest value as 10:90.")
+    if len(sides) != 2:
+        raise SpecError(f"{text!r} is not a clip; {_CLIP}.")
     try:
-        GeneralizationHierarchy.model_validate({"clip": bounds})
+        clip = GeneralizationHierarchy.model_validate({"clip": bounds}).clip
     except ValidationError as error:
-        raise SpecError(str(error.errors(include_url=False)[0]["ctx"]["error"])) from None
-    return bounds
+        reason = str(error.errors(include_url=False)[0]["ctx"]["error"])
+        is_of_bound = reason == _NO_BOUND
+        raise SpecError(f"{text!r} is not a clip; {_CLIP}." if is_of_bound else reason) from None
+    assert clip is not None
+    return clip
+
+
+_CLIP = "write the lowest and the highest value as 10:90, or dates as 1935-01-01:"
+_NO_BOUND = "must be a number, or a date as in 1935-01-01"
 
 
 def _read_number(text: str) -> int | float | str:
@@ -237,6 +246,8 @@ _KINDS: dict[str, type[_Level]] = {
     kind.__name__.lower(): kind
     for kind in (Width, Round, Depths, Mask, Prefix, Cuts, Top, Bottom, Years)
 }
+OF_NUMBERS = (Width, Round, Depths, Cuts, Top, Bottom)
+"""The levels of numbers."""
 DATES = ("day", "month", "quarter", "year")
 """The named levels of a date, from the finest to the coarsest."""
 SUPPRESS: Literal["suppress"] = "suppress"
@@ -287,7 +298,20 @@ Level = Annotated[
     | Years,
     BeforeValidator(_level),
 ]
-Bound = Number | None
+
+
+def _bound(value: Any) -> Any:
+    """A number, or a date as text."""
+    if isinstance(value, str | date) and not isinstance(value, datetime):
+        with suppress(ValueError):
+            return date.fromisoformat(str(value)).isoformat()
+    try:
+        return _finite(value)
+    except ValueError:
+        raise ValueError(_NO_BOUND) from None
+
+
+Bound = Annotated[int | float | str, BeforeValidator(_bound)] | None
 
 
 def _as_text(value: Any) -> Any:
@@ -327,7 +351,7 @@ class GeneralizationHierarchy(Described):
     """
 
     clip: Annotated[list[Bound], Field(min_length=2, max_length=2)] | None = None
-    """The lowest and the highest value kept; null leaves a side unbounded."""
+    """The lowest and the highest number or date kept; null leaves a side unbounded."""
     levels: list[Level] | None = None
     """The levels, from the finest to the coarsest."""
     hierarchy: Annotated[
@@ -372,6 +396,11 @@ class GeneralizationHierarchy(Described):
         return name if file_kind(name) or not Path(name).is_file() else None
 
     @property
+    def clips_dates(self) -> bool:
+        """Whether the values are dates, and some are replaced by the end of a range."""
+        return any(isinstance(bound, str) for bound in self.clip or ())
+
+    @property
     def has_mask(self) -> bool:
         """Whether the number of levels depends on the longest value of the data."""
         return any(isinstance(level, Mask) for level in self.levels or ())
@@ -396,9 +425,15 @@ class GeneralizationHierarchy(Described):
             low, high = self.clip
             if low is None and high is None:
                 return "clip leaves both sides open. Give a lowest or a highest value."
-            if low is not None and high is not None and low > high:
+            if isinstance(low, str) != isinstance(high, str) and None not in (low, high):
+                return "clip has a number and a date. Give two of a kind."
+            if low is not None and high is not None and low > high:  # type: ignore[operator]
                 return f"clip goes from {low} down to {high}. Give the lowest value first."
-            if any(level in DATES or isinstance(level, Years) for level in levels or ()):
+            of_dates = any(level in DATES or isinstance(level, Years) for level in levels or ())
+            of_numbers = any(isinstance(level, OF_NUMBERS) for level in levels or ())
+            if self.clips_dates and of_numbers:
+                return "clip is for dates, and its levels are of numbers. Leave one of them out."
+            if of_dates and not self.clips_dates:
                 return "clip is for numbers, and its levels are of dates. Leave one of them out."
         for finer, coarser in pairwise(levels or ()):
             if finer == SUPPRESS:

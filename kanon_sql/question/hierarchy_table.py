@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -26,7 +26,7 @@ _NUMBERED = re.compile(r"(level|stufe|ebene|niveau|nivel|livello)[\W_]*\d*", re.
 _RAW = ("value", "raw", "raw_value", "original")
 """What a header calls the raw value, besides the column's name."""
 _LINE_ENDS = tuple("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
-FaultKind = Literal["duplicate", "two parents", "not nested"]
+FaultKind = Literal["two parents", "not nested"]
 Faults = Literal["error", "warn"]
 
 
@@ -112,7 +112,6 @@ class HierarchyTable:
         """All faults, by kind and then by line."""
         return (
             *self._values_with_two_parents(),
-            *self._repeated_rows(),
             *self._levels_not_nested(),
         )
 
@@ -155,21 +154,6 @@ class HierarchyTable:
                     )
                     break
 
-    def _repeated_rows(self) -> Iterator[Fault]:
-        line_by_row: dict[tuple[str, tuple[str, ...]], int] = {}
-        for row in self.rows:
-            line = line_by_row.setdefault((row.value, row.ancestors), row.line)
-            if line != row.line:
-                at = self.at(row.line)
-                repetition = f"repeats line {line}" if self.has_lines else "occurs twice"
-                subject = "this line" if self.has_lines else "a row"
-                yield self._fault(
-                    "duplicate",
-                    row.line,
-                    f"{at}: {subject} {repetition}.",
-                    f'{at}: "{row.value}" {repetition}.',
-                )
-
     def _parents_text(self, parents: Mapping[str, int]) -> tuple[str, int]:
         """The parents of a node as text, and the line of the second one."""
         [(first, first_line), (second, second_line), *more] = parents.items()
@@ -211,7 +195,6 @@ class HierarchyTable:
 
 _KIND_TEXTS: dict[FaultKind, str] = {
     "two parents": "values have two parents",
-    "duplicate": "lines are repeated",
     "not nested": "labels or levels are not nested",
 }
 
@@ -306,7 +289,12 @@ def table_of_rows(
 
 
 def _of_single_lines(table: HierarchyTable) -> HierarchyTable:
-    """The same table, if it has all labels and each of its values can stand in a line of SQL."""
+    """The table without repeated rows, if it has all labels and each of its values can stand in a
+    line of SQL."""
+    distinct: dict[tuple[str, tuple[str, ...]], HierarchyRow] = {}
+    for row in table.rows:
+        distinct.setdefault((row.value, row.ancestors), row)
+    table = replace(table, rows=tuple(distinct.values()))
     for row in table.rows:
         if "" in row.ancestors:
             level = table._level(row.ancestors.index("") + 1)
@@ -326,13 +314,17 @@ def read_tree(path: str | Path) -> Paths:
 
     The file has no header: the value, then its ancestors up to the common root. The delimiter is
     detected on the first line. Raises `SpecError` with file and line for lines of unequal length, a
-    repeated value, a node with two parents, or several roots.
+    value on two different lines, a node with two parents, or several roots.
     """
     rows = _complete_rows(Path(path))
     first = rows[0].fields
     parents: dict[tuple[int, str], tuple[int, str]] = {}
     leaves: dict[str, int] = {}
+    paths: dict[tuple[str, ...], None] = {}
     for line, row, _ in rows:
+        if tuple(row) in paths:
+            continue
+        paths[tuple(row)] = None
         if row[0] in leaves:
             raise SpecError(f"{path}:{line}: line {leaves[row[0]]} has the same value already.")
         leaves[row[0]] = line
@@ -350,7 +342,7 @@ def read_tree(path: str | Path) -> Paths:
             f"{path}: the last column has {len(roots)} different values. The last column must be "
             "the root, the same in every line, so that any two values have an ancestor in common."
         )
-    return tuple(tuple(row[:-1]) for _, row, _ in rows)
+    return tuple(path[:-1] for path in paths)
 
 
 class _Record(NamedTuple):

@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from kanon_sql.errors import SpecError, did_you_mean, option
-from kanon_sql.models.base import FirstRecords, Model
+from kanon_sql.models.base import Count, FirstRecords, Model
 from kanon_sql.models.catalogue import CELL_MODELS
 from kanon_sql.models.cells.models import CellModel, Differences, GroupDisclosure
 from kanon_sql.question.hierarchy import GeneralizationHierarchy, parse_builder
@@ -33,10 +33,12 @@ from kanon_sql.question.question_parts import (
     AnyCheck,
     CheckSchema,
     ColumnNames,
+    Encoding,
     Source,
     SpecPart,
     Text,
     Totals,
+    Written,
     faults_of_roles,
     names,
 )
@@ -288,6 +290,22 @@ class PublishedSpec(SpecPart, BaseModel):
     header: bool | None = None
     """Whether the first line of a text file names its columns; required if that line looks like a
     record."""
+    encoding: Encoding | None = None
+    """The encoding of a text file, any codec of Python, such as cp1252 or utf-16; UTF-8 by
+    default."""
+    skip: Count | None = None
+    """How many lines of a text file stand above its header, such as a title."""
+    dates: Written | None = None
+    """How a file or data frame writes dates as text: dmy, mdy, ymd or a pattern such as %d.%m.%Y,
+    for all columns or of one."""
+    thousands: Literal[".", ",", " ", "'", "space"] | None = None
+    """What separates the thousands of a published figure, as in 1.049; a point makes the comma the
+    mark of decimals."""
+    flags: bool = False
+    """Letters behind a published figure are flags, as in 12 b, and are left out."""
+    wide: Text | None = None
+    """The dimension whose categories are the columns of the table (a crosstab); its figures are
+    then called by the value."""
     checks: list[CellCheck] = []
     """The rules to check."""
     policy: Policies = []
@@ -338,6 +356,18 @@ class PublishedSpec(SpecPart, BaseModel):
         key = dimension.casefold() if dimension.casefold() in folded else "*"
         return key in folded, folded.get(key)
 
+    def _faults_of_figures(self) -> Iterator[str]:
+        for key in ("thousands", "flags", "wide"):
+            if getattr(self, key) and not (self.cells and self.value):
+                yield (
+                    f"{option(key)} is for the figures of a published table: add "
+                    f"{option('published', True)} and {option('value')}."
+                )
+        if self.thousands == self.decimal == ",":
+            yield "thousands and decimal are both a comma. Give each its own mark."
+        if self.wide and self.wide.casefold() not in map(str.casefold, self.by):
+            yield f"{option('wide')} names no dimension: {self.wide} is not among {option('by')}."
+
     @model_validator(mode="after")
     def _is_consistent(self) -> PublishedSpec:
         for fault in self._faults():
@@ -347,6 +377,7 @@ class PublishedSpec(SpecPart, BaseModel):
     def _faults(self) -> Iterator[str]:
         if not self.by:
             yield "by names no dimension; name at least one, as in by: [region]."
+        yield from self._faults_of_figures()
         roles = [
             *((column, "a dimension") for column in self.by),
             *((column, role) for column, role in self._named_columns() if column is not None),

@@ -22,10 +22,11 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from kanon_sql.errors import described_value
-from kanon_sql.files import shown_url
-from kanon_sql.models.base import Model
+from kanon_sql.files import codec, shown_url
+from kanon_sql.models.base import Count, Model
 from kanon_sql.models.catalogue import MODELS, model_named
 from kanon_sql.models.described import Described
+from kanon_sql.question.date_formats import known_dates
 from kanon_sql.question.other_tables import AGAINST, EARLIER, REFERENCE
 
 Source = Annotated[Any, AfterValidator(shown_url), Field(repr=False)]
@@ -104,6 +105,17 @@ Text = Annotated[str, Field(min_length=1)]
 """A text that is not empty: an empty one would be taken for one that is not given."""
 
 
+def _known(encoding: str) -> str:
+    codec(encoding)
+    return encoding
+
+
+Encoding = Annotated[str, AfterValidator(_known)]
+"""The name of a codec of Python."""
+Written = Annotated[str | dict[str, str], BeforeValidator(known_dates)]
+"""The format of dates, or that of each column."""
+
+
 def _totals(value: Any) -> str:
     """`true`, `shown`, or `rounded:` and the base of which each total is a multiple.
 
@@ -151,6 +163,12 @@ class ReferenceSpec(SpecPart):
     hierarchies."""
     header: bool | None = None
     """Whether the first line of the reference names its columns."""
+    encoding: Encoding | None = None
+    """The encoding of the reference, if it is a text file and not UTF-8."""
+    skip: Count | None = None
+    """How many lines of the reference stand above its header."""
+    dates: Written | None = None
+    """How the reference writes dates as text, for all columns or of one."""
 
     @model_validator(mode="after")
     def _require_one_unit(self) -> ReferenceSpec:
@@ -181,6 +199,12 @@ class EarlierReleaseSpec(SpecPart):
     hierarchies."""
     header: bool | None = None
     """Whether the first line of the earlier release names its columns."""
+    encoding: Encoding | None = None
+    """The encoding of the earlier release, if it is a text file and not UTF-8."""
+    skip: Count | None = None
+    """How many lines of the earlier release stand above its header."""
+    dates: Written | None = None
+    """How the earlier release writes dates as text, for all columns or of one."""
 
 
 class AgainstSpec(SpecPart):
@@ -197,6 +221,12 @@ class AgainstSpec(SpecPart):
     """A SQL condition; only the second table's rows that satisfy it are read."""
     header: bool | None = None
     """Whether the first line of the second table names its columns."""
+    encoding: Encoding | None = None
+    """The encoding of the second table, if it is a text file and not UTF-8."""
+    skip: Count | None = None
+    """How many lines of the second table stand above its header."""
+    dates: Written | None = None
+    """How the second table writes dates as text, for all columns or of one."""
 
 
 OtherTableSpec = ReferenceSpec | EarlierReleaseSpec

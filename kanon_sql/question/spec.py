@@ -36,7 +36,7 @@ from kanon_sql.errors import (
     with_keys,
 )
 from kanon_sql.files import Decimal, file_kind, file_of_url
-from kanon_sql.models.base import Bounds, FirstRecords, Model
+from kanon_sql.models.base import Bounds, Count, FirstRecords, Model
 from kanon_sql.models.described import Fault, described_fault
 from kanon_sql.models.values.models import TCloseness
 from kanon_sql.question.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
@@ -50,12 +50,14 @@ from kanon_sql.question.question_parts import (
     ColumnNames,
     DateText,
     EarlierReleaseSpec,
+    Encoding,
     OtherTableSpec,
     ReferenceSpec,
     ReviewedColumns,
     Source,
     SpecPart,
     Text,
+    Written,
     allow_names_alone,
     faults_of_roles,
     generalisable,
@@ -176,6 +178,16 @@ class TableSpec(SpecPart, BaseModel):
     record.
 
     Without a header the columns are column_1, column_2 and so on."""
+    encoding: Encoding | None = None
+    """The encoding of a text file, any codec of Python, such as cp1252 or utf-16; UTF-8 by
+    default."""
+    skip: Count | None = None
+    """How many lines of a text file stand above its header, such as a title."""
+    dates: Written | None = None
+    """How a file or data frame writes dates as text: dmy, mdy, ymd or a pattern such as %d.%m.%Y,
+    for all columns or of one.
+
+    By column, as in {birth: dmy}. The columns are read, and released, as in 1956-12-24."""
     references: dict[str, ReferenceSpec] = {}
     """Reference tables (the population an attacker could match against), by name."""
     earlier_releases: dict[str, EarlierReleaseSpec] = {}
@@ -275,6 +287,9 @@ class Defaults(SpecPart, BaseModel):
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     decimal: Decimal = "."
     header: bool | None = None
+    encoding: Encoding | None = None
+    skip: Count | None = None
+    dates: Written | None = None
 
 
 @dataclass(frozen=True)

@@ -532,7 +532,7 @@ class TableResult(JsonPart):
     """The unassigned columns, which an audit ignores."""
     why: Mapping[str, str] = field(default_factory=dict, metadata=IF_SET)
     """The spec's reason for a column's role, by column."""
-    clip: Mapping[str, list[float | None]] = field(default_factory=dict, metadata=IF_SET)
+    clip: Mapping[str, list[float | str | None]] = field(default_factory=dict, metadata=IF_SET)
     """Clip bounds of each generalised quasi-identifier."""
     release: Mapping[str, str] = field(default_factory=dict, metadata=IF_SET)
     """Recipient, purpose, model and review_by of the release, as far as the spec has them."""

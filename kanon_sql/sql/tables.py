@@ -79,6 +79,8 @@ class Table:
     """The snapshot that is read, of a table in a format that has them: Delta version 12."""
     left_out: tuple[str, ...] = ()
     """Hidden files that the glob excludes, like a shell."""
+    has_index: bool = False
+    """Whether the first column of a text file has no name, and is called column_1."""
     replaceable: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """Stored relations, views excepted, that a created view of the same name would replace."""
     dialect: str = DIALECT

@@ -154,6 +154,29 @@ order by kanon_file
 {%- endmacro %}
 
 
+{# Whether a file is one object of columns, each an object with the same numbers of rows from 0. #}
+{% macro json_by_column(source) %}
+select
+    (select count(*) from {{ source }}) = 1
+    and count(distinct kanon_labels) = 1
+    and bool_and(json_type(kanon_column) = 'OBJECT' and coalesce(kanon_labels[1], '0') = '0')
+from (
+    select
+        kanon_column,
+        json_keys(kanon_column) as kanon_labels
+    from (
+        select json_extract(json, '$."' || replace(kanon_key, '"', '\"') || '"') as kanon_column
+        from (
+            select
+                json,
+                unnest(json_keys(json)) as kanon_key
+            from {{ source }}
+        ) as keys
+    ) as columns
+) as labels
+{%- endmacro %}
+
+
 {# Distinct keys of all JSON objects. #}
 {% macro json_object_keys(source) %}
 select distinct unnest(json_keys(json))
@@ -417,6 +440,14 @@ with
 {%- endmacro %}
 
 
+{# A private name for the copies of text files. #}
+{% macro view_of_copies(name, source) %}
+create or replace temporary view {{ name }} as
+select *
+from {{ source }}
+{%- endmacro %}
+
+
 {#
     Of each text column: its values but for marks of suppressed figures, those that are numbers with a
     decimal comma or whole, and those with a decimal comma.
@@ -449,4 +480,143 @@ from {{ relation }}
     {{ "case when " ~ kanon_sql.is_suppressed(column, marks) ~ " then " ~ name ~ " else " if marks }}replace({{ name }}, ',', '.'){{ " end" if marks }} as {{ name }}{{ ", " if not loop.last }}
 {%- endfor -%}
 ) from {{ relation }})
+{%- endmacro %}
+
+
+{# Predicate: a text is a date of this format. #}
+{% macro is_date_of(text, format) -%}
+regexp_full_match({{ text }}, {{ kanon_sql.literal(format.regex) }}) and try_strptime({{ text }}, {{ kanon_sql.text_list(format.patterns) }}) is not null
+{%- endmacro %}
+
+
+{#
+    As values_without_label, of text that is to be dates: also the values that are dates of each
+    format.
+#}
+{% macro values_without_date(relation, column, label, formats, joined=none, shown=false) %}
+{% set name = kanon_sql.ident(column) %}
+with
+
+raw_values as (
+    select
+        {{ name }} as kanon_value,
+        {{ label | indent(8) }} as kanon_label,
+        count(*) as kanon_held
+    from {{ relation | indent(4) }}
+    where {{ name }} is not null
+    group by {{ name }}
+),
+
+values_without_label as (
+    select
+        kanon_value,
+        kanon_held
+    from raw_values
+    where kanon_label is null
+)
+
+select
+    count(*) as kanon_values_without_label,
+    coalesce(sum(kanon_held), 0) as kanon_records_without_label
+{%- for format in formats %},
+    count(*) filter (where {{ kanon_sql.looks_like_date("kanon_value", format) }}) as kanon_like_{{ format.name }}
+{%- endfor %}
+{%- if shown %},
+    {{ kanon_sql.texts_in_order("kanon_value", "kanon_value") }} as kanon_named_values
+{%- endif %}
+
+from values_without_label
+{%- endmacro %}
+
+
+{# Predicate: a text looks like a date of this format, in an order that nobody declared. #}
+{% macro looks_like_date(text, format) -%}
+{{ kanon_sql.is_date_of(text, format) }} and (year(try_strptime({{ text }}, {{ kanon_sql.text_list(format.patterns) }})) between 1800 and 2200 or contains({{ text }}, '9999'))
+{%- endmacro %}
+
+
+{# Of each column: its values, and those that are dates of a format, or look like them. #}
+{% macro dates_as_written(relation, columns, declared=true) %}
+{% set is_date = kanon_sql.is_date_of if declared else kanon_sql.looks_like_date %}
+select
+{% for column, format in columns %}
+{% set name = kanon_sql.ident(column) %}
+    count({{ name }}) as kanon_values_{{ loop.index }},
+    count(*) filter (
+        where {{ is_date(name, format) }}
+    ) as kanon_dates_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ relation }}
+{%- endmacro %}
+
+
+{# Of each column: the shapes of its values, in which each number is 9. #}
+{% macro shapes_of_dates(relation, columns) %}
+select
+{% for column in columns %}
+    list(distinct regexp_replace({{ kanon_sql.ident(column) }}, '[0-9]+', '9', 'g')) as kanon_shapes_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ relation }}
+{%- endmacro %}
+
+
+{# The records of a table with the dates of some columns as in 1956-12-24, for a FROM clause. #}
+{% macro with_iso_dates(relation, columns) -%}
+(select * replace (
+{%- for column, patterns, shape in columns -%}
+{% set name = kanon_sql.ident(column) -%}
+    strftime(try_strptime({{ name }}, {{ kanon_sql.text_list(patterns) }}), {{ kanon_sql.literal(shape) }}) as {{ name }}{{ ", " if not loop.last }}
+{%- endfor -%}
+) from {{ relation }})
+{%- endmacro %}
+
+
+{% macro text_list(texts) -%}
+[{% for text in texts %}{{ kanon_sql.literal(text) }}{{ ", " if not loop.last }}{% endfor %}]
+{%- endmacro %}
+
+
+{#
+    Of each column: its figures that are no marks of suppression, those of a spelling, and those with
+    what no plainer spelling has.
+#}
+{% macro figures_as_written(relation, columns, spelling, marks=[]) %}
+select
+{% for column in columns %}
+{% set name = kanon_sql.ident(column) %}
+{% set text = kanon_sql.unless(kanon_sql.is_suppressed(column, marks), name) if marks else name %}
+    count({{ text }}) as kanon_values_{{ loop.index }},
+    count(*) filter (
+        where regexp_full_match({{ text }}, {{ kanon_sql.literal(spelling.regex) }})
+    ) as kanon_written_{{ loop.index }},
+    count(*) filter (
+        where regexp_full_match({{ text }}, {{ kanon_sql.literal(spelling.regex) }})
+            and regexp_matches({{ text }}, {{ kanon_sql.literal(spelling.sign) }})
+    ) as kanon_marked_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ relation }}
+{%- endmacro %}
+
+
+{# The rows of a table with plain numbers for the figures of a spelling, for a FROM clause. #}
+{% macro with_plain_figures(relation, columns, spelling, marks=[]) -%}
+(select * replace (
+{%- for column in columns -%}
+{% set name = kanon_sql.ident(column) -%}
+{% set number = "regexp_extract(" ~ name ~ ", " ~ kanon_sql.literal(spelling.regex) ~ ", 1)" -%}
+{% set number = "regexp_replace(" ~ number ~ ", " ~ kanon_sql.literal(spelling.separator) ~ ", '', 'g')" if spelling.separator else number -%}
+{% set number = "replace(" ~ number ~ ", ',', '.')" if spelling.decimal == "," else number -%}
+    {{ "case when " ~ kanon_sql.is_suppressed(column, marks) ~ " then " ~ name ~ " else " if marks }}{{ number }}{{ " end" if marks }} as {{ name }}{{ ", " if not loop.last }}
+{%- endfor -%}
+) from {{ relation }})
+{%- endmacro %}
+
+
+{#
+    A crosstab with one row a cell, for a FROM clause: a row for each category of each of its rows.
+    Figures of several types are cast to text, in which none changes.
+#}
+{% macro crosstab_in_rows(relation, kept, categories, dimension, value, as_text=false) -%}
+(select {% for column in kept %}{{ kanon_sql.ident(column) }}, {% endfor -%}
+unnest([{% for column in categories %}{{ kanon_sql.literal(column.name) }}{{ ", " if not loop.last }}{% endfor %}]) as {{ dimension }}, unnest([{% for column in categories %}{{ "cast(" ~ kanon_sql.ident(column) ~ " as varchar)" if as_text else kanon_sql.ident(column) }}{{ ", " if not loop.last }}{% endfor %}]) as {{ value }} from {{ relation }})
 {%- endmacro %}

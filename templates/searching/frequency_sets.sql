@@ -60,11 +60,16 @@ from labelled_values
     records without a label, or without an exact one. Places are consecutive, so the highest is the
     number of labels. An edge is packed in one integer, because not every database counts distinct
     pairs, and no level has two thousand million labels. `inexact`: levels with labels that may be
-    inexact.
+    inexact; `formats`: of dates, to count values without a first label that are such dates.
 #}
-{% macro values_in_short(values, height, inexact=[]) %}
+{% macro values_in_short(values, height, inexact=[], formats=[]) %}
 select
     count(*) as kanon_labels_0
+{%- for format in formats %},
+    count(*) filter (
+        where kanon_label_1 is null and {{ kanon_sql.looks_like_date("kanon_raw", format) }}
+    ) as kanon_like_{{ format.name }}
+{%- endfor %}
 {%- for level in range(1, height + 1) %}
 {% set lacking = "(kanon_label_" ~ level ~ " is null or kanon_inexact_" ~ level ~ " = 1)"
     if level in inexact

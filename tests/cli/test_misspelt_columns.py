@@ -148,9 +148,9 @@ def test_every_key_that_names_columns_is_a_role_or_known_to_this_test() -> None:
     others = {
         *("source", "name", "connect", "unassigned", "first", "nulls", "sensitive_nulls"),
         *("hierarchy_faults", "with_other_sensitive", "null_strings", "delimiter", "decimal"),
-        *("header", "policy", "release", "lineage"),
+        *("header", "encoding", "skip", "policy", "release", "lineage"),
         # Which name columns too, and are read beside the roles.
-        *("where", "levels", "references", "earlier_releases", "checks"),
+        *("dates", "where", "levels", "references", "earlier_releases", "checks"),
     }
     assert set(TableSpec.model_fields) == {role.key for role in ROLES} | others
 

@@ -454,6 +454,17 @@ def test_a_file_of_sqlite_is_asked_by_url(clinic: Path, form: str) -> None:
     assert (list(clinic.parent.iterdir()), clinic.read_bytes()) == ([clinic], before)
 
 
+@pytest.mark.parametrize("form", ["duckdb:{name}", "duckdb:///{name}", "duckdb:///{file}"])
+def test_a_file_of_duckdb_is_asked_by_url(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("clinic.db") as database:
+        database.execute("create table people as select '02138' as zip from range(3)")
+    url = form.format(name="clinic.db", file=tmp_path / "clinic.db")
+    assert kanon.audit("people", ["zip"], engine=url).tables[0].summary.k == 3
+
+
 def test_every_verb_asks_a_file_of_sqlite(clinic: Path) -> None:
     url = f"sqlite:{clinic.name}"
     asked = ["people", "--connect", url, "--qi", "zip,birth_year"]

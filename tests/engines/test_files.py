@@ -23,6 +23,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 import sqlglot
+from real_data import DATA
 
 import kanon_sql as kanon
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
@@ -198,65 +199,78 @@ def test_random_files_are_read_as_the_csv_module_reads_them_or_refused(tmp_path:
     assert read_whole > 150
 
 
-AS_IT_STANDS = (
-    "can't be read as it stands. Mend it, or write the file again: as UTF-8, with one kind of line "
-    "end and no blank lines, as many fields in each line as in the first, and quotes around a "
-    "field with a delimiter, a quote (doubled) or a line break, without spaces around them."
-)
+EXCEL = "is not UTF-8. If Excel wrote the file, encoding='cp1252' reads it."
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "people.csv is empty."),
-        (b"\na,b\n", "people.csv: the first line is blank. It must hold the column names."),
+        (
+            b"\na,b\n",
+            "people.csv: the first line is blank. It must hold the column names; skip=1 leaves out "
+            "a line above them.",
+        ),
         (
             b"a,b\n1,2\nJane-Marker-7731\n",
-            f"people.csv: line 3 {AS_IT_STANDS}",
+            "people.csv: line 3 has 1 field, the header 2. Complete it.",
         ),
         (
             b'a,b\n"x\ny",2\nJane-Marker-7731,2,3\n',
-            f"people.csv: line 4 {AS_IT_STANDS}",
+            "people.csv: line 4 has 3 fields, the header 2. Put quotes around a field that holds "
+            '",".',
         ),
         (
             b"a,b\n1,2,\n",
-            f"people.csv: line 2 {AS_IT_STANDS}",
+            "people.csv: line 2 has 3 fields, the header 2. Complete the header; if the lines "
+            "above are a title, skip=1 leaves them out.",
         ),
         (
             b"a,b\n1,2\n\nJane-Marker-7731,4\n",
-            f"people.csv: line 3 {AS_IT_STANDS}",
+            "people.csv: line 3 is blank. Remove it; if the lines up to it are a title, skip=3 "
+            "leaves them out.",
+        ),
+        (
+            b"a,b\n" + 10 * b"1,2\n" + b"\n1,2\n",
+            "people.csv: line 12 is blank. Remove it.",
         ),
         (
             b'a,b\n"Jane-Marker-7731"x,2\n',
-            f"people.csv: line 2 {AS_IT_STANDS}",
+            "people.csv: line 2 has text after the closing quote of a field. Double each quote "
+            "inside a field.",
         ),
         (
             b'a,b\n1,2\n3,"Jane-Marker-7731\n',
-            f"people.csv: line 3 {AS_IT_STANDS}",
+            "people.csv: a quote in line 3 is not closed. Close or remove it.",
+        ),
+        (
+            b'a,b\n1,"Jane-Marker-7731\n3,4\n5,"6"\n',
+            "people.csv: a quote in line 2 is not closed. Close or remove it.",
         ),
         (
             b'a,b\n "Jane-Marker-7731",2\n',
-            f"people.csv: line 2 {AS_IT_STANDS}",
+            "people.csv: line 2 has a space before the quote of a field. Remove the space.",
         ),
         (
             b"a,b\n1,2\r\nJane-Marker-7731,4\n",
-            f"people.csv: line 2 {AS_IT_STANDS}",
+            "people.csv: line 2 ends with CRLF, the first line with LF. Save the file with one "
+            "kind of line end.",
         ),
-        (
-            b"a,b\n1,2\nJos\xe9 Jane-Marker-7731,4\n",
-            f"people.csv: line 3 {AS_IT_STANDS}",
-        ),
-        (
-            b"Jos\xe9,b\n1,2\n",
-            f"people.csv: line 1 {AS_IT_STANDS}",
-        ),
+        (b"a,b\n1,2\nJos\xe9 Jane-Marker-7731,4\n", f"people.csv: line 3 {EXCEL}"),
+        (b"Jos\xe9,b\n1,2\n", f"people.csv: line 1 {EXCEL}"),
         (
             "a,b\n1,2\n".encode("utf-16"),
-            f"people.csv: line 1 {AS_IT_STANDS}",
+            "people.csv is UTF-16. Read it with encoding='utf-16'.",
         ),
         (
-            b'"a,b\n1,2\n',
-            f"people.csv: line 1 {AS_IT_STANDS}",
+            "a,b\n1,2\n".encode("utf-16-be"),
+            "people.csv is UTF-16. Read it with encoding='utf-16-be'.",
+        ),
+        (b'"a,b\n1,2\n', "people.csv: a quote in line 1 is not closed. Close or remove it."),
+        (
+            b"Stays of 2024\nWard 7\nzip;sex;dx\n02138;F;flu\n02138;M;flu\n",
+            "people.csv: line 3 has 3 fields, the first line 1. If the lines above are a title, "
+            "skip=2 leaves them out; if not, name the delimiter.",
         ),
         (
             b"a,b\n" + b"x" * (17 << 20) + b",1\n",
@@ -316,10 +330,12 @@ def test_a_first_line_that_looks_like_a_record_is_asked_about(
     assert message.startswith(
         f"people.csv: the first line looks like a record, not like the names of columns: {doubt}"
     )
-    assert message.endswith(
+    of_title = " If it is a title, skip=1 leaves it out."
+    assert message.removesuffix(of_title).endswith(
         "Its cells are withheld, as they may be a person's. Say whether it is a header: "
         "header='yes', or header='no' for columns called column_1, column_2 and so on."
     )
+    assert message.endswith(of_title) == doubt.endswith("empty")
     assert not {MARKER, "flu", "7731"} & {*message.split()}
     records = read(path, header=False)
     assert len(records) == len(content.splitlines())
@@ -340,11 +356,64 @@ def test_a_first_line_that_looks_like_a_record_is_asked_about(
         "address1\n12 Main St\n7 Pine St\n",
         "sex,x1\nF,0.1\nM,0.2\n",
         "male,age\nmale,33\nfemale,44\n",
+        "q1,q2\nv05,w12\nv12,w03\n",
+        ",zip,ill\n0,1,a\n1,1,b\n",
     ],
 )
 def test_a_plain_header_is_not_asked_about(tmp_path: Path, content: str) -> None:
     path = written(tmp_path, content)
     assert read(path) == read(path, header=True)
+
+
+def real_files() -> list[Path]:
+    """Public files with a header, of other programs and of the course."""
+    folders = ("adult", "arx_adult", "datafly", "peers", "public", "cases")
+    files = (file for folder in folders for file in (DATA / folder).glob("*.csv"))
+    without_header = ("hierarchy", "generalization", "f8_excel_sep")
+    return sorted(file for file in files if not any(word in str(file) for word in without_header))
+
+
+def test_real_headers_are_not_asked_about_and_real_records_are(tmp_path: Path) -> None:
+    files = real_files()
+    if not files:
+        pytest.skip(f"there are no public data sets in {DATA}")
+    text = {"encoding": "latin-1"}
+    asked: dict[bool, list[str]] = {True: [], False: []}
+    for file in files:
+        header, _, records = file.read_bytes().partition(b"\n")
+        for is_named, content in ((True, header + b"\n" + records), (False, records)):
+            path = written(tmp_path, b"".join(content.splitlines(True)[:100]), file.name)
+            options = text if not is_utf_8(path) else {}
+            try:
+                read(path, **options)
+            except InputError as error:
+                asked[is_named] += [file.name] * ("looks like a record" in str(error))
+    assert len(files) >= 39
+    assert asked[True] == []
+    assert len(asked[False]) == len(files)
+
+
+def is_utf_8(path: Path) -> bool:
+    try:
+        return bool(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        return False
+
+
+def test_a_first_column_without_a_name_is_called_column_1(tmp_path: Path) -> None:
+    path = written(tmp_path, ",zip\n0,02138\n1,02138\n")
+    with DuckDBEngine() as engine:
+        table = engine.table(path)
+    assert (table.column_names, table.has_index) == (("column_1", "zip"), True)
+    assert "the first line looks like a record" in refusal(
+        written(tmp_path, ",zip\nAnn,1\nBob,2\n")
+    )
+    assert read(path, header=True) == [("Ann", "1"), ("Bob", "2")]
+    result = kanon.audit(written(tmp_path, ",zip\n0,02138\n1,02138\n"), ["zip"])
+    assert result.tables[0].warnings[0] == (
+        "people.csv has no name for its first column, which numbers the records: it is called "
+        "column_1. If a program wrote it as an index, leave it out of the file."
+    )
 
 
 def test_each_file_has_its_own_header(tmp_path: Path) -> None:
@@ -365,9 +434,7 @@ def test_files_of_a_glob_are_each_asked_about(tmp_path: Path) -> None:
 
 def test_a_value_too_many_is_refused_even_if_it_reads_as_null(tmp_path: Path) -> None:
     path = written(tmp_path, "a,b\n1,2,NA\n")
-    assert refusal(path, null_strings=("NA",)).startswith(
-        "people.csv: line 2 can't be read as it stands"
-    )
+    assert refusal(path, null_strings=("NA",)).startswith("people.csv: line 2 has 3 fields")
 
 
 @pytest.mark.parametrize(

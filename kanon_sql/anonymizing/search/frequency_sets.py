@@ -41,7 +41,7 @@ from kanon_sql.engines.session import Session, keeps_sets
 from kanon_sql.errors import InputError
 from kanon_sql.models.values.plan import other_sensitive
 from kanon_sql.plan.levels import ColumnLevels
-from kanon_sql.plan.preconditions import LABELLED, may_have_commas
+from kanon_sql.plan.preconditions import LABELLED, WRITTEN, may_have_commas
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import name_list, records, step
 from kanon_sql.sql.dialects.rules import TRAITS
@@ -456,7 +456,14 @@ class FrequencySets(TempRelations):
             ),
         )
         inexact = [level for level, label in enumerate(labels, start=1) if label.exact]
-        sql = render("values_in_short", values=values, height=levels.height, inexact=inexact)
+        are_dates = levels.needs == "date" and column.type == "VARCHAR"
+        sql = render(
+            "values_in_short",
+            values=values,
+            height=levels.height,
+            inexact=inexact,
+            formats=WRITTEN if are_dates else (),
+        )
         [row] = self.fetch(
             f"values_in_short_{index}",
             f"How many labels does each level of {column.name} have, and how many values lack one?",
@@ -467,7 +474,7 @@ class FrequencySets(TempRelations):
 
     def _refuse_without_label(self, column: BoundColumn, levels: ColumnLevels, row: Row) -> None:
         for level in range(1, levels.height + 1) if levels.needs else ():
-            counts = {
+            counts = dict(row) | {
                 name: row[f"{name}_{level}"]
                 for name in ("kanon_values_without_label", "kanon_records_without_label")
             }

@@ -13,19 +13,26 @@ from __future__ import annotations
 
 import codecs
 import csv
-import io
 import re
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from operator import contains
-from typing import IO, Any, NamedTuple, cast
+from typing import NamedTuple
 
 import duckdb
 
+from kanon_sql.engines.duckdb.doubtful_headers import first_records, require_names
+from kanon_sql.engines.duckdb.raw_lines import (
+    CHUNK,
+    LONGEST_LINE,
+    Lines,
+    field_limit,
+    has_surrogates,
+    line_end,
+    line_too_long,
+    open_bytes,
+)
 from kanon_sql.engines.readers import (
     NO_HIVE,
     Run,
@@ -38,7 +45,7 @@ from kanon_sql.engines.readers import (
     struct,
     values_by_file,
 )
-from kanon_sql.errors import InputError, SpecError, option
+from kanon_sql.errors import InputError, SpecError, option, plural
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 
@@ -59,6 +66,8 @@ class Header(NamedTuple):
     newline: str
     is_line: bool = True
     """Whether the first line is a header, and no record."""
+    has_index: bool = False
+    """Whether the first column has no name in it, above the number of each record."""
 
 
 @dataclass
@@ -111,11 +120,20 @@ def checked_delimiter(text: str | None) -> str | None:
     return delimiter
 
 
-def csv_source(written: str, files: Sequence[str], run: Run, text: TextOptions) -> tuple[str, str]:
-    """The `read_csv(…)` call that reads `files` completely as text, and its multi-line form.
+class CsvSource(NamedTuple):
+    """The `read_csv(…)` call that reads files completely as text."""
 
-    `written` is the path or glob in the SQL. Raises `InputError` at the first line that can't be
-    read unchanged.
+    sql: str
+    in_lines: str
+    """The call with one option a line."""
+    has_index: bool
+    """Whether the first column has no name in the header, and is called column_1."""
+
+
+def csv_source(written: str, files: Sequence[str], run: Run, text: TextOptions) -> CsvSource:
+    """The call that reads `files` completely as text; `written` is their path or glob in the SQL.
+
+    Raises `InputError` at the first line that can't be read unchanged.
     """
     headers = [read_header(file, run, text) for file in files]
     header = headers[0]
@@ -131,7 +149,11 @@ def csv_source(written: str, files: Sequence[str], run: Run, text: TextOptions) 
     values = partial(values_by_file, "read_csv", files, options, run)
     options |= hive_columns(files, header.names, values, constant=False)
     types = dict.fromkeys(header.names, "VARCHAR")
-    return call("read_csv", written, options), call_in_lines("read_csv", written, options, types)
+    return CsvSource(
+        call("read_csv", written, options),
+        call_in_lines("read_csv", written, options, types),
+        header.has_index,
+    )
 
 
 def reader_options(header: Header, *, parallel: bool) -> dict[str, str]:
@@ -160,22 +182,79 @@ def read_header(file: str, run: Run, text: TextOptions) -> Header:
     candidates = [text.delimiter] if text.delimiter else preferred_delimiters(file)
     headers = [header for header in (try_header(file, one, run) for one in candidates) if header]
     if not headers:
-        raise unreadable(file, 1)
+        raise in_quotes(file, 1, is_closed=not is_open_quote(file, run))
     header = max(headers, key=lambda one: len(one.names))
+    if len(header.names) == 1 and not text.delimiter and text.header is None:
+        require_no_title(file, run)
     if not any(header.names):
-        raise InputError(f"{file}: the first line is blank. It must hold the column names.")
+        raise InputError(
+            f"{file}: the first line is blank. It must hold the column names; "
+            f"{option('skip', 1)} leaves out a line above them."
+        )
     if text.header is False:
         return without_line(header)
+    records = first_records(file, header.delimiter, len(header.names), run)
+    if is_index(header.names, records, is_declared=text.header is True):
+        header = header._replace(names=(numbered_names(1)[0], *header.names[1:]), has_index=True)
     if text.header is None:
-        require_names(file, header.names, header.delimiter, run)
+        require_names(file, header.names, records)
     require_column_names(file, header.names)
     return header
+
+
+def is_index(
+    names: Sequence[str], records: Sequence[Sequence[str]], *, is_declared: bool = False
+) -> bool:
+    """Whether the first column alone has no name and numbers its records, as pandas writes an
+    index. Below a declared header it may hold texts, as R writes the names of rows.
+
+    >>> is_index(["", "zip"], [["0", "02138"], ["1", "02138"]])
+    True
+    >>> is_index(["", "zip"], [["7", "02138"], ["7", "02138"]]), is_index(["", ""], [["0", "1"]])
+    (False, False)
+    """
+    if names[0] or len(names) < 2 or not all(names[1:]):
+        return False
+    numbers = [record[0] for record in records]
+    is_distinct = len(set(numbers)) == len(numbers) > 0
+    are_numbers = all(number.isascii() and number.isdecimal() for number in numbers)
+    return is_declared or (is_distinct and are_numbers)
+
+
+def require_no_title(file: str, run: Run) -> None:
+    """Raise `InputError` if all lines from the second or a later one on have the same number of
+    delimiters, and those above them none."""
+    with open_bytes(file, run) as raw:
+        reader = Lines(file, raw)
+        lines = list(islice(reader, 5 * LONGEST_TITLE))
+    for delimiter in DELIMITERS:
+        # One comma may be that of a decimal.
+        fewest = 2 if delimiter == "," else 1
+        counts = [line.count(delimiter) for line in lines if line.strip("\r\n")]
+        above = next((n for n, count in enumerate(counts) if count >= fewest), 0)
+        if (
+            above
+            and len(counts) - above > 1
+            and not any(counts[:above])
+            and (len(set(counts[above:])) == 1)
+        ):
+            skip = next(n for n, line in enumerate(lines) if line.count(delimiter))
+            raise InputError(
+                f"{file}: line {skip + 1} has {counts[above] + 1} fields, the first line 1. If the "
+                f"lines above are a title, {option('skip', skip)} leaves them out; if not, name "
+                f"the {option('delimiter')}."
+            )
 
 
 def without_line(header: Header) -> Header:
     """The header of a file whose first line is a record."""
     names = numbered_names(len(header.names))
     return header._replace(names=names, bytes=header.mark, quotes=0, lines=0, is_line=False)
+
+
+def numbered_names(width: int) -> tuple[str, ...]:
+    """Generated column names for a file without a header."""
+    return tuple(f"column_{number}" for number in range(1, width + 1))
 
 
 def preferred_delimiters(file: str) -> tuple[str, ...]:
@@ -217,12 +296,7 @@ def require_utf8_start(file: str, run: Run) -> None:
     except UnicodeDecodeError:
         is_text = False
     if not is_text:
-        raise unreadable(file, 1)
-
-
-def has_surrogates(text: str) -> bool:
-    """Whether `text` contains surrogate escapes, from bytes that are not UTF-8."""
-    return not text.isascii() and any("\udc80" <= one <= "\udcff" for one in text)
+        raise undecodable(file, 1, utf_16=utf_16_of(start))
 
 
 def require_column_names(file: str, names: Sequence[str]) -> None:
@@ -232,7 +306,7 @@ def require_column_names(file: str, names: Sequence[str]) -> None:
             f"{file}: column {names.index('') + 1} has no name in the header. Give it one."
         )
     if any(map(has_surrogates, names)):
-        raise unreadable(file, 1)
+        raise undecodable(file, 1)
     require_usable_names(file, names)
 
 
@@ -314,8 +388,8 @@ def account(
 
     Lines beyond DuckDB's default limit are retried with a larger one.
     """
-    if census.doubtful and (line := first_fault(file, header, run)):
-        raise unreadable(file, line)
+    if census.doubtful and (fault := first_fault(file, header, run)):
+        raise fault
     wider = {"max_line_size": str(LONGEST_LINE), "buffer_size": str(2 * LONGEST_LINE)}
     for extra in ({}, wider):
         source = call("read_csv", path_list([file]), options | extra | NO_HIVE)
@@ -327,8 +401,7 @@ def account(
             too_long = any(words in str(error) for words in LINE_TOO_LONG)
             if too_long and not extra:
                 continue
-            fault = line_too_long(file) if too_long else malformed(file, header, run)
-            raise fault from None
+            raise (line_too_long(file) if too_long else malformed(file, header, run)) from None
         if not balances(header, census, int(records), int(value_bytes)):
             raise malformed(file, header, run)
         return extra
@@ -359,21 +432,15 @@ LINE_TOO_LONG = ("aximum line size", "does not support a full read")
 
 def malformed(file: str, header: Header, run: Run) -> InputError:
     """The error naming the first malformed line."""
-    return unreadable(file, first_fault(file, header, run))
-
-
-def unreadable(file: str, line: int | None) -> InputError:
-    """The error for a line that can't be read, or that only DuckDB reads differently."""
-    return InputError(
-        f"{file}: {f'line {line}' if line else 'a line'} can't be read as it stands. Mend it, or "
-        "write the file again: as UTF-8, with one kind of line end and no blank lines, as many "
-        "fields in each line as in the first, and quotes around a field with a delimiter, a quote "
-        "(doubled) or a line break, without spaces around them."
+    return first_fault(file, header, run) or InputError(
+        f"{file}: a line can't be read as it stands. Write the file again: as UTF-8, with one kind "
+        "of line end and no blank lines, as many fields in each line as in the first, and quotes "
+        "around a field with a delimiter, a quote (doubled) or a line break."
     )
 
 
-def first_fault(file: str, header: Header, run: Run) -> int | None:
-    """The first line that is not a record of the first one's shape.
+def first_fault(file: str, header: Header, run: Run) -> InputError | None:
+    """The error about the first line that is not a record of the first one's shape.
 
     Only called for a file about to be rejected, so speed doesn't matter.
     """
@@ -383,24 +450,110 @@ def first_fault(file: str, header: Header, run: Run) -> int | None:
         start = 1
         try:
             for row in reader:
-                if not is_record(row, lines.record, header):
-                    return None if not row and lines.only_blank_lines_follow() else start
+                if not row and len(header.names) > 1:
+                    return None if lines.only_blank_lines_follow() else blank(file, start)
+                if fault := fault_of_record(file, start, row or [""], lines.record, header):
+                    return fault
                 start = reader.line_num + 1
                 lines.begin_record()
-        except csv.Error:
-            return start
+        except csv.Error as error:
+            # A quote that is left open ends at the next one, in a later line.
+            is_closed = "end of data" not in str(error) and reader.line_num <= start
+            return in_quotes(file, start, is_closed=is_closed)
     return None
 
 
-def is_record(row: list[str], text: str, header: Header) -> bool:
-    """Whether a record has the fields and the line end of the first one, in UTF-8 and without a
-    space before an opening quote. A blank line is a record of one column only."""
-    return (
-        len(row or [""]) == len(header.names)
-        and line_end(text) in (header.newline, "")
-        and not has_surrogates(text)
-        and not any(re.match(' +"', field) for field in written_fields(text, header.delimiter))
+def fault_of_record(
+    file: str, line: int, row: Sequence[str], text: str, header: Header
+) -> InputError | None:
+    """The error about a record, unless it has the fields and the line end of the first one, in
+    UTF-8 and without a space before an opening quote."""
+    if has_surrogates(text):
+        return undecodable(file, line)
+    if len(row) != len(header.names):
+        return of_other_width(file, line, len(row), header)
+    if line_end(text) not in (header.newline, ""):
+        return InputError(
+            f"{file}: line {line} ends with {LINE_ENDS[line_end(text)]}, the first line with "
+            f"{LINE_ENDS[header.newline]}. Save the file with one kind of line end."
+        )
+    if any(re.match(' +"', field) for field in written_fields(text, header.delimiter)):
+        return InputError(
+            f"{file}: line {line} has a space before the quote of a field. Remove the space."
+        )
+    return None
+
+
+LINE_ENDS = {"\r\n": "CRLF", "\n": "LF", "\r": "CR", "": "none"}
+
+
+def blank(file: str, line: int) -> InputError:
+    of_title = f"; if the lines up to it are a title, {option('skip', line)} leaves them out"
+    return InputError(
+        f"{file}: line {line} is blank. Remove it{of_title if line <= LONGEST_TITLE else ''}."
     )
+
+
+LONGEST_TITLE = 10
+"""The number of lines above a header up to which a blank line may end a title."""
+
+
+def of_other_width(file: str, line: int, fields: int, header: Header) -> InputError:
+    """The error about a line with more or fewer fields than the first one."""
+    width = len(header.names)
+    mark = {"\t": "a tab"}.get(header.delimiter, f'"{header.delimiter}"')
+    if fields < width:
+        advice = "Complete it."
+    elif line == header.lines + 1 and width < fields:
+        skip = option("skip", line - 1)
+        advice = f"Complete the header; if the lines above are a title, {skip} leaves them out."
+    else:
+        advice = f"Put quotes around a field that holds {mark}."
+    first = "the first line" if not header.is_line else "the header"
+    return InputError(
+        f"{file}: line {line} has {plural(fields, 'field')}, {first} {width}. {advice}"
+    )
+
+
+def in_quotes(file: str, line: int, *, is_closed: bool) -> InputError:
+    """The error about a record whose quotes don't fit."""
+    if not is_closed:
+        return InputError(f"{file}: a quote in line {line} is not closed. Close or remove it.")
+    return InputError(
+        f"{file}: line {line} has text after the closing quote of a field. Double each quote "
+        "inside a field."
+    )
+
+
+def is_open_quote(file: str, run: Run) -> bool:
+    """Whether a quote of the first line is not closed in it."""
+    with open_bytes(file, run) as raw:
+        lines = Lines(file, raw)
+        return next(lines).count('"') % 2 == 1
+
+
+def undecodable(file: str, line: int, *, utf_16: str | None = None) -> InputError:
+    """The error about a line that is not UTF-8."""
+    if utf_16:
+        return InputError(f"{file} is UTF-16. Read it with {option('encoding', utf_16)}.")
+    return InputError(
+        f"{file}: line {line} is not UTF-8. If Excel wrote the file, "
+        f"{option('encoding', 'cp1252')} reads it."
+    )
+
+
+def utf_16_of(start: bytes) -> str | None:
+    """The codec of a file that begins like UTF-16, or None.
+
+    >>> utf_16_of("zip".encode("utf-16")), utf_16_of("zip".encode("utf-16-be")), utf_16_of(b"zip")
+    ('utf-16', 'utf-16-be', None)
+    """
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    even, odd = start[::2].count(0), start[1::2].count(0)
+    if max(even, odd) * 4 < len(start):
+        return None
+    return "utf-16-le" if odd > even else "utf-16-be"
 
 
 def written_fields(text: str, delimiter: str) -> list[str]:
@@ -411,253 +564,3 @@ def written_fields(text: str, delimiter: str) -> list[str]:
     """
     mark = re.escape(delimiter)
     return re.findall(rf'(?:\A|{mark})("(?:[^"]|"")*"|[^{mark}]*)', text)
-
-
-def line_end(text: str) -> str:
-    """The line break at the end of `text`."""
-    return next((end for end in ("\r\n", "\n", "\r") if text.endswith(end)), "")
-
-
-# --- is the first line a header? ------------------------------------------------------------
-#
-# If it looks like a record, its cells may be personal data, and the user has to declare it.
-
-FIRST_RECORDS = 100
-"""Number of records that a name is compared with."""
-LONG_CODE = 8
-"""Minimum length from which codes of equal length are considered alike, such as hashes."""
-
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-_DATE = re.compile(
-    r"\d{4}-\d{1,2}-\d{1,2}(?:[T ].*)?|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?: .*)?"
-    rf"|\d{{1,2}}[ .-]*{_MONTH}[ .,-]*\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}}",
-    re.IGNORECASE,
-)
-_EXPONENT = re.compile(r"[+-]?\d+(?:\.\d+)?e[+-]?\d+", re.IGNORECASE)
-_E_MAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
-_URL = re.compile(r"\w+://\S+")
-_NUMBER_FIRST = re.compile(r"\d+ \S")
-"""A text such as a post code with its town."""
-
-
-def numbered_names(width: int) -> tuple[str, ...]:
-    """Generated column names for a file without a header."""
-    return tuple(f"column_{number}" for number in range(1, width + 1))
-
-
-def require_names(file: str, names: Sequence[str], delimiter: str, run: Run) -> None:
-    """Raise `InputError`, without repeating any cell, if the names look like a record."""
-    doubt = record_doubt(names, _first_records(file, delimiter, len(names), run))
-    if doubt is not None:
-        raise InputError(
-            f"{file}: the first line looks like a record, not like the names of columns: {doubt}. "
-            "Its cells are withheld, as they may be a person's. Say whether it is a header: "
-            f"{option('header', 'yes')}, or {option('header', 'no')} for columns called column_1, "
-            "column_2 and so on."
-        )
-
-
-def record_doubt(names: Sequence[str], records: Sequence[Sequence[str]]) -> str | None:
-    """Why the first line looks like a record, as a clause; None if it doesn't.
-
-    One name that hardly is one will do, or one that is a value of its column unless text stands
-    above numbers or dates elsewhere. Otherwise the columns vote: a name that looks like the values
-    below it stands against one above values of another kind. Words above words tell nothing.
-
-    >>> record_doubt(["id7", "33"], [["id9", "44"]])
-    'field 2 is a number'
-    >>> record_doubt(["id7", "flu"], [["id9", "hiv"]])
-    'field 1 looks like the values below it'
-    >>> record_doubt(["Zqsmith", "male"], [["Miller1", "male"]])
-    'field 2 looks like the values below it'
-    >>> record_doubt(["icd10", "age"], [["J45", "44"]])
-    """
-    folded = [name.casefold() for name in names]
-    for number, name in enumerate(names, start=1):
-        kind = (
-            "there twice" if folded.index(folded[number - 1]) + 1 < number else kind_of_name(name)
-        )
-        if kind:
-            return f"field {number} is {kind}"
-    columns = [
-        [row[number] for row in records if row[number].strip()] for number in range(len(names))
-    ]
-    alike = list(map(is_like_values, names, columns))
-    recurs = any(map(contains, columns, names)) and not any(map(are_of_a_kind, columns))
-    if recurs or alike.count(True) > alike.count(False):
-        return f"field {alike.index(True) + 1} looks like the values below it"
-    return None
-
-
-def kind_of_name(name: str) -> str:
-    """The kind of a text that is no plausible column name, or "".
-
-    >>> [kind_of_name(each) for each in ("1.5E3", "17.03.1985", "a@b.org", " ", "age 2", "#")]
-    ['a number', 'a date', 'an e-mail address', 'empty', '', '']
-    >>> kind_of_name("https://example.org/ann")
-    'a web address'
-    """
-    name = name.strip()
-    if not name:
-        return "empty"
-    if _DATE.fullmatch(name):
-        return "a date"
-    digits = any(map(str.isdigit, name)) and not any(map(str.isalpha, name))
-    if digits or _EXPONENT.fullmatch(name):
-        return "a number"
-    if _URL.fullmatch(name):
-        return "a web address"
-    return "an e-mail address" if _E_MAIL.fullmatch(name) else ""
-
-
-def is_like_values(name: str, values: Sequence[str]) -> bool | None:
-    """Whether a name resembles the values below it; None if both are words.
-
-    >>> is_like_values("8000 Town", ["4711 Place"]), is_like_values("30 day stay", ["yes"])
-    (True, None)
-    """
-    if name in values:
-        return True
-    if _NUMBER_FIRST.match(name) and values and all(map(_NUMBER_FIRST.match, values)):
-        return True
-    codes = [value for value in values if is_code(value)]
-    if 2 * len(codes) <= len(values):
-        return False if are_of_a_kind(values) else None
-    of_one_length = {*map(len, codes)} == {len(name)} and len(name) >= LONG_CODE
-    return is_code(name) and (of_one_length or shape(name) in map(shape, codes))
-
-
-def are_of_a_kind(values: Sequence[str]) -> bool:
-    """Whether most values are of a kind that names are not, as numbers and dates are."""
-    return 2 * sum(bool(kind_of_name(value)) for value in values) > len(values)
-
-
-def is_code(text: str) -> bool:
-    """Whether a text mixes letters and digits."""
-    return any(map(str.isdigit, text)) and any(map(str.isalpha, text))
-
-
-def shape(code: str) -> str:
-    """The pattern of digits and of upper and lower case in a code.
-
-    >>> shape("Zq7-12"), shape("P1") == shape("P12"), shape("ICD10") == shape("J45")
-    ('Aa9-9', True, False)
-    """
-    letters = re.sub(r"\d+", "9", code)
-    return "".join(
-        letter if not letter.isalpha() else "A" if letter.isupper() else "a" for letter in letters
-    )
-
-
-def _first_records(file: str, delimiter: str, width: int, run: Run) -> list[list[str]]:
-    """Some records below the first line, up to the first invalid one."""
-    records: list[list[str]] = []
-    with open_bytes(file, run) as raw, field_limit(LONGEST_LINE):
-        reader = csv.reader(Lines(file, raw), delimiter=delimiter, strict=True)
-        try:
-            for record in islice(reader, 1, FIRST_RECORDS + 1):
-                records += [record] if len(record) == width else []
-        except csv.Error:
-            # Reported by the reader of the whole file.
-            pass
-    return records
-
-
-# --- raw lines ------------------------------------------------------------------------------
-
-CHUNK = 1 << 22
-LONGEST_LINE = 1 << 24
-
-
-def line_too_long(file: str) -> InputError:
-    return InputError(
-        f"{file} has a line longer than {LONGEST_LINE >> 20} MiB. If it is not meant to, "
-        "look for a quote that is never closed."
-    )
-
-
-class Lines(Iterator[str]):
-    """The lines of a file with their line ends, accumulated into the current record.
-
-    Bytes that are not UTF-8 become lone surrogates. Raises `InputError` for a line that is too
-    long, without reading all of it.
-    """
-
-    def __init__(self, file: str, raw: IO[bytes]) -> None:
-        self._file = file
-        self._text = io.TextIOWrapper(raw, "utf-8", "surrogateescape", newline="")
-        self.had_mark = False
-        # One buffer, as a record may consist of many short lines.
-        self._record = io.StringIO(newline="")
-        self._first = True
-
-    def __next__(self) -> str:
-        line = self._text.readline(LONGEST_LINE + 1)
-        if not line:
-            raise StopIteration
-        if len(line) > LONGEST_LINE:
-            raise line_too_long(self._file)
-        if self._first:
-            self._first = False
-            self.had_mark = line.startswith("\ufeff")
-            line = line.removeprefix("\ufeff")
-        self._record.write(line)
-        return line
-
-    @property
-    def record(self) -> str:
-        return self._record.getvalue()
-
-    def begin_record(self) -> None:
-        self._record = io.StringIO(newline="")
-
-    def only_blank_lines_follow(self) -> bool:
-        return not any(line.strip("\r\n") for line in self)
-
-
-class Stoppable(io.FileIO):
-    """A file whose reads raise once the run is cancelled."""
-
-    def __init__(self, file: str, run: Run) -> None:
-        super().__init__(file)
-        self._run = run
-
-    def readinto(self, buffer: Any) -> int | None:
-        self._run.raise_if_cancelled()
-        return super().readinto(buffer)
-
-
-@contextmanager
-def open_bytes(file: str, run: Run) -> Iterator[IO[bytes]]:
-    """The bytes of `file`, decompressed if it is gzipped."""
-    try:
-        with io.BufferedReader(Stoppable(file, run), CHUNK >> 4) as packed:
-            if file.lower().endswith(".gz"):
-                with _unpacked(file, packed) as raw:
-                    yield raw
-            else:
-                yield packed
-    except OSError as error:
-        raise InputError(f"{file} can't be read: {error.strerror}.") from None
-
-
-@contextmanager
-def _unpacked(file: str, packed: IO[bytes]) -> Iterator[IO[bytes]]:
-    """The decompressed stream."""
-    import gzip
-
-    try:
-        with gzip.open(packed) as raw:
-            yield cast("IO[bytes]", raw)
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise InputError(f"{file} is not a whole gzip file. Fetch or pack it again.") from None
-
-
-@contextmanager
-def field_limit(size: int) -> Iterator[None]:
-    """Let Python's csv module read fields of up to `size` characters."""
-    before = csv.field_size_limit(size)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)

@@ -41,7 +41,7 @@ from kanon_sql.engines.readers import (
     without_partitions,
 )
 from kanon_sql.errors import EngineError, InputError, irregular_kind, nearest, printable
-from kanon_sql.files import Kind, file_kind, first_bytes, without_credentials
+from kanon_sql.files import Kind, file_kind, first_bytes, office_file, without_credentials
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import is_one_line, literal
 
@@ -103,6 +103,8 @@ class FileSource(NamedTuple):
     """The number of records in the metadata of Parquet files."""
     unusable: Mapping[str, str] = MappingProxyType({})
     """Why a column can't be used, worded to follow its name."""
+    has_index: bool = False
+    """Whether the first column has no name in the header, and is called column_1."""
 
 
 def list_files(path: str, run: Run) -> tuple[str, ...]:
@@ -212,7 +214,8 @@ def _readable_neighbours(path: str) -> str:
         names = sorted(os.listdir(folder or "."))
     except OSError:
         return f" There is no folder {folder}."
-    readable = [name for name in names if file_kind(name) and not name.startswith(".")]
+    are_read = (name for name in names if file_kind(name) or office_file(name))
+    readable = [name for name in are_read if not name.startswith(".")]
     where = f"in {folder}" if folder else "here"
     return f" Files {where}: {nearest(name, readable)}." if readable else ""
 
@@ -236,8 +239,8 @@ def file_source(
         return parquet_source(written, files, run)
     if kind == "json":
         return json_source(path, written, files, run)
-    sql, in_lines = csv_source(written, files, run, text)
-    return FileSource(sql, text=True, in_lines=in_lines)
+    source = csv_source(written, files, run, text)
+    return FileSource(source.sql, text=True, in_lines=source.in_lines, has_index=source.has_index)
 
 
 def require_readable(file: str) -> None:
@@ -405,6 +408,8 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Fi
         described = run(f"describe from {call('read_json', written, options | detection)}")
         types = {name: json_type(type_) for name, type_, *_ in described}
         require_usable_names(path, list(types))
+        if all(type_.startswith(("STRUCT", "MAP", "JSON")) for _, type_, *_ in described):
+            require_records(path, written, run)
         require_distinct_keys(path, written, types, run)
         require_narrow_integers(path, written, types, options, run)
         require_numbers_as_written(path, written, run)
@@ -419,6 +424,16 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Fi
         call("read_json", written, options | {"columns": struct(types)}),
         in_lines=call_in_lines("read_json", written, options, types),
     )
+
+
+def require_records(path: str, written: str, run: Run) -> None:
+    """Reject a single object of columns, each with the numbers of its rows, as pandas writes it."""
+    [(by_column,)] = run(render("json_by_column", source=call("read_json_objects", written, {})))
+    if by_column:
+        raise InputError(
+            f"{path} has a column after the other, as pandas' to_json writes them by default, and "
+            'no records. Write it with to_json(…, orient="records").'
+        )
 
 
 def json_type(type_: str) -> str:

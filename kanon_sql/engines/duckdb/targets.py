@@ -50,6 +50,10 @@ from kanon_sql.engines.duckdb.lakehouse import (
     table_format,
 )
 from kanon_sql.engines.duckdb.objects import Objects, objects_at, renamed_in_errors
+from kanon_sql.engines.duckdb.office_files import read_office
+from kanon_sql.engines.duckdb.published_figures import with_figures
+from kanon_sql.engines.duckdb.text_copies import TextCopies, in_originals
+from kanon_sql.engines.duckdb.written_dates import with_dates
 from kanon_sql.engines.failures import stopped
 from kanon_sql.engines.names import display_name, name_parts, resolved_name, without_database
 from kanon_sql.engines.readers import (
@@ -64,10 +68,12 @@ from kanon_sql.errors import EngineError, InputError, KanonError, option
 from kanon_sql.files import (
     KINDS,
     Kind,
+    OfficeFile,
     file_kind,
     foreign_format,
     is_sqlite,
     is_url_of_object,
+    office_file,
     path_of_url,
     shown_url,
     whole_url,
@@ -105,6 +111,7 @@ class Targets:
         self._has_tables = has_tables
         self._temporary = {name.casefold() for name in temporary}
         self._frames: dict[str, Any] = {}
+        self._copies = TextCopies()
         self._unfinished: dict[str, str] = {}
         self.evidence = Evidence()
         self.paths: set[str] = set()
@@ -122,10 +129,20 @@ class Targets:
 
     def table(self, target: Any) -> Table:
         """Resolve a target. Raises `InputError` if it can't be read completely."""
+        named = isinstance(target, str | os.PathLike)
+        dates = self._text.dates.get(os.fspath(target) if named else id(target))
+        table = self._table(target)
+        table = table if dates is None else with_dates(table, dates, self._reading)
+        figures = self._text.figures
+        return table if figures is None else with_figures(table, figures, self._reading)
+
+    def _table(self, target: Any) -> Table:
         if isinstance(target, str | os.PathLike):
             text: str = shown_url(os.fspath(target))
             if is_url_of_object(text):
                 return self._at_url(text)
+            if (place := office_file(text)) and text not in self._unfinished:
+                return self._of_office(text, place)
             if format_name := table_format(text):
                 return self._snapshot(text, format_name)
             if text.endswith("/") and folder_of_files(text):
@@ -150,6 +167,7 @@ class Targets:
         self.relation = None
         self._frames.clear()
         self.objects.release()
+        self._copies.close()
 
     def verify_unchanged(self) -> None:
         """Raise `EngineError` if a file or an object has changed since it was opened."""
@@ -209,14 +227,7 @@ class Targets:
         if kind == "arrow":
             return self._readable(name, path, readable_arrow(read_arrow(files)))
         try:
-            source = file_source(
-                path,
-                files,
-                kind,
-                self._reading,
-                text,
-                keep_glob=self._is_ours and is_complete,
-            )
+            source = self._source(path, files, kind, text, is_complete=is_complete)
             columns = self.columns(source.sql)
             if kind == "csv" and text.decimal == "," and final_name == path:
                 source = self._with_points(source, columns)
@@ -238,6 +249,7 @@ class Targets:
             records=source.records,
             numbered_by=_numbers("file_row_number", columns) if kind == "parquet" else "",
             parts=len(files),
+            has_index=source.has_index,
         )
 
     def _at_url(self, url: str) -> Table:
@@ -275,6 +287,36 @@ class Targets:
                 in_lines=table.in_lines.replace(local, shown),
             )
         return table
+
+    def _of_office(self, text: str, place: OfficeFile) -> Table:
+        """The table of a workbook or of a data file of a statistics program."""
+        files, left_out = matching_files(place.path, self._reading)
+        self._require_open(text)
+        for file in files:
+            require_readable(file)
+        self.evidence.note(files)
+        name = "#".join(filter(None, (os.path.basename(place.path), place.part)))
+        read = read_office(place, files, self._text.of(text))
+        self.paths.add(text)
+        table = self._readable(name, text, readable_arrow(read.frame))
+        return replace(table, has_index=read.has_index, left_out=left_out)
+
+    def _source(
+        self, path: str, files: tuple[str, ...], kind: Kind, text: TextOptions, *, is_complete: bool
+    ) -> FileSource:
+        """The reader of files, or a temporary view of copies of them, named as their path."""
+        copies = self._copies.of(files, text, self._reading) if kind == "csv" else ()
+        if not copies:
+            keep_glob = self._is_ours and is_complete
+            return file_source(path, files, kind, self._reading, text, keep_glob=keep_glob)
+        told = {copy.delimiter for copy in copies}
+        text = replace(text, delimiter=text.delimiter or (told.pop() if len(told) == 1 else None))
+        paths = tuple(copy.path for copy in copies)
+        with in_originals(copies):
+            source = file_source(path, paths, kind, self._reading, text, keep_glob=False)
+        self._run(render("view_of_copies", name=identifier(path), source=source.sql))
+        self.paths |= {*paths, *map(as_pattern, paths)}
+        return source._replace(sql=identifier(path), in_lines="")
 
     def _require_open(self, path: str) -> None:
         if self.is_locked and path not in self.paths:
@@ -315,7 +357,8 @@ class Targets:
             return source
         points = partial(render, "with_decimal_points", columns=with_commas, marks=self._text.marks)
         return source._replace(
-            sql=points(relation=source.sql), in_lines=points(relation=source.in_lines)
+            sql=points(relation=source.sql),
+            in_lines=points(relation=source.in_lines) if source.in_lines else "",
         )
 
     def _text_options(self, path: str) -> TextOptions:
@@ -323,11 +366,8 @@ class Targets:
         delimiter."""
         if path in self._unfinished:
             delimiter = self.delimiter_in(self._unfinished[path])
-            return replace(self._text, delimiter=delimiter, header=True)
-        header = self._text.header
-        return replace(
-            self._text, header=header.get(path) if isinstance(header, Mapping) else header
-        )
+            return replace(self._text, delimiter=delimiter, header=True, encoding=None, skip=0)
+        return self._text.of(path)
 
     def _catalogued(self, name: str) -> Table:
         if name_parts(name)[-1].casefold() in self._temporary:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kanon_sql.auditing.facts import read_facts
+from kanon_sql.auditing.opening import about
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import Faults, InputError, SpecError, located
 from kanon_sql.models.cells.models import Differences
@@ -17,6 +18,7 @@ from kanon_sql.plan.binding import bind
 from kanon_sql.plan.named_columns import NamedColumn
 from kanon_sql.plan.question import DataFacts, Roles, same_name
 from kanon_sql.plan.resolve import resolve
+from kanon_sql.question.other_tables import AGAINST
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.question_parts import AgainstSpec, ReferenceSpec
 from kanon_sql.question.spec import AuditSpec, TableSpec
@@ -43,7 +45,13 @@ class OpenCells:
 def to_open(spec: PublishedSpec) -> TableSpec:
     """The table with its second tables as references, so that their headers are known."""
     references = {
-        name: ReferenceSpec(source=other.source, header=other.header)
+        name: ReferenceSpec(
+            source=other.source,
+            header=other.header,
+            encoding=other.encoding,
+            skip=other.skip,
+            dates=other.dates,
+        )
         for name, other in spec.against.items()
     }
     return table_of(spec).model_copy(update={"references": references})
@@ -64,7 +72,7 @@ def open_cells(
             table = engine.table(published.source)
         seconds = {}
         for name, other in published.against.items():
-            with located("against", name, "source"):
+            with located("against", name, "source"), about(AGAINST):
                 seconds[name] = engine.table(other.source)
         question, others = resolved_cells(published, table, seconds, facts_of)
     except (SpecError, InputError) as error:

@@ -24,6 +24,7 @@ from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.preconditions import preconditions, without_label
 from kanon_sql.plan.question import AtLevel, BoundColumn, ResolvedQuestion, same_name
 from kanon_sql.plan.steps import Precondition, name_list, records, step
+from kanon_sql.question.figures import FigureOptions
 from kanon_sql.question.hierarchy import SUPPRESS
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.spec import SHOWN, TableSpec
@@ -207,10 +208,14 @@ class CellTable(TableSpec):
 
     marks: tuple[str, ...] = ()
     """What stands in place of suppressed figures."""
+    figures: FigureOptions | None = None
+    """How published figures are read."""
 
 
 def table_of(spec: PublishedSpec) -> CellTable:
+    marks = tuple(mark.text for mark in spec.suppressed if mark.text)
     return CellTable(
+        figures=figures_of(spec, marks) if spec.cells and spec.value else None,
         source=spec.source,
         name=spec.name,
         connect=spec.connect,
@@ -228,9 +233,33 @@ def table_of(spec: PublishedSpec) -> CellTable:
         null_strings=spec.null_strings,
         delimiter=spec.delimiter,
         decimal=spec.decimal,
-        marks=tuple(mark.text for mark in spec.suppressed if mark.text),
+        marks=marks,
         header=spec.header,
+        encoding=spec.encoding,
+        skip=spec.skip,
+        dates=spec.dates,
         hierarchy_faults=spec.hierarchy_faults,
+    )
+
+
+def figures_of(spec: PublishedSpec, marks: tuple[str, ...]) -> FigureOptions:
+    """How the figures of a published table and of its second tables are read."""
+    own = [name for name in (spec.value, spec.count) if name]
+    others = [
+        other.columns[name]
+        for other in spec.against.values()
+        for name in own
+        if name in other.columns
+    ]
+    return FigureOptions(
+        columns=(*own, *others),
+        by=tuple(spec.by),
+        marks=marks,
+        decimal=spec.decimal,
+        are_counts=not spec.magnitude,
+        thousands=" " if spec.thousands == "space" else spec.thousands,
+        flags=spec.flags,
+        wide=spec.wide,
     )
 
 

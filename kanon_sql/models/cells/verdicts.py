@@ -486,8 +486,8 @@ def _fault(table: PublishedCells, row: Row) -> str | None:
         "kanon_below_zero": "below zero, so the figure is no count. If it is a sum: "
         f"{option('magnitude')}",
         "kanon_not_whole": "not written as a whole number, which a count is; a point or a comma is "
-        "read as the mark of decimals. If it separates thousands, write the counts without it; if "
-        f"the figures are sums: {option('magnitude')}",
+        "read as the mark of decimals. If it separates thousands, name it with "
+        f"{option('thousands')}; if the figures are sums: {option('magnitude')}",
     }
     for fault, description in faults.items():
         if lacking := row.get(fault):

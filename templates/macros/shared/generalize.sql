@@ -50,7 +50,12 @@ cast({{ number }} as {{ kanon_sql.float_type() }})
 {%- endmacro %}
 
 
-{# Number clipped to bounds, either of which may be none. #}
+{% macro date_literal(text) -%}
+cast({{ kanon_sql.literal(text) }} as date)
+{%- endmacro %}
+
+
+{# Number or date clipped to bounds, either of which may be none. #}
 {% macro clipped(number, kind, low, high) -%}
 case
 {%- if kind == "float" %} when {{ kanon_sql.not_finite(number) }} then null{% endif %}
