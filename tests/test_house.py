@@ -230,6 +230,7 @@ NAMED_ELSEWHERE = {
     "question/dbt/project.py": "what dbt calls its adapters",
     "files.py": "the schemes of URLs that name a database file",
     "sql/quoting.py": "the dialect that templates are written in",
+    "sql/flows.py": "the scopes of aliases in the SQL of others, which is only read",
     "sql/macros.py": "the folders of templates",
 }
 """Files that name engines in the words of another format, each with its reason."""
@@ -255,10 +256,13 @@ OPTIONAL = {
     "question.dbt": {
         *("cli.question", "question.contract"),
         *("anonymizing.release.delivery", "anonymizing.release.options"),
+        *("tracing.exposure", "tracing.inherited", "tracing.project", "tracing.lineage"),
     },
     "auditing.contract": {"cli.commands"},
     "auditing.worksheet": {"cli.commands"},
-    "report.pipelines": {"auditing.contract", "cli.commands", "cli.output"},
+    "report.pipelines": {
+        *("auditing.contract", "cli.commands", "cli.output", "cli.manual", "report.lineage"),
+    },
 }
 """The optional parts, each with those that may import it: the registry of commands, the readers of
 targets and of forms, and the formats that one is made of."""
