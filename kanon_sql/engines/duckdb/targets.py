@@ -213,6 +213,7 @@ class Targets:
             records=source.records,
             numbered_by=_numbers("file_row_number", columns) if kind == "parquet" else "",
             parts=len(files),
+            bits=source.bits,
         )
 
     def _require_open(self, path: str) -> None:
