@@ -63,10 +63,7 @@ class Alone:
     least: float
     most: float
     of: int
-
-    @property
-    def is_exact(self) -> bool:
-        return self.least == self.most
+    is_exact: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +89,10 @@ class AloneStep(TogetherStep):
         alone = int(row["kanon_alone"])
         error = DEVIATIONS * math.sqrt((alone + 1) * (1 - 1 / self.one_in))
         least, most = (self.one_in * (alone + sign * error) for sign in (-1, 1))
-        return Alone(
-            min(max(least, 0), members), members if self.is_part else min(most, members), members
-        )
+        if self.is_part:
+            most = members
+        is_exact = self.one_in == 1 and not self.is_part
+        return Alone(min(max(least, 0), members), min(most, members), members, is_exact)
 
     def tells(self, answers: Answers) -> bool:
         """Whether its bounds are close enough, so that nothing more is read."""
