@@ -327,6 +327,7 @@ def _plan_of(
             approximates=traits.approximates,
             samples=traits.samples,
             numbered_by="",
+            bits={},
         )
 
     roles = resolve(table_spec, there(table), {key: there(other) for key, other in others.items()})

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kanon_sql.errors import plural
 from kanon_sql.plan.answers import Answers, everyone, total, uniques
 from kanon_sql.plan.other_columns import (
     MOST_ALONE,
+    Alone,
     AloneStep,
     InsensitiveStep,
     UnassignedStep,
@@ -24,38 +23,12 @@ _MOST_SENTENCES, _MOST_NAMED = 3, 5
 """Maximum number of columns with a sentence each, and named in a sentence on several."""
 _NEARLY_ALL = 0.85
 """Least share of the records of a sample that differ in a column that may identify people."""
-_DEVIATIONS = 2.5
-"""Number of standard deviations within which an estimate has the true number, in 98 % of cases."""
-
-
-@dataclass(frozen=True)
-class Alone:
-    """Bounds of the number of records (people) that are alone in a combination of values."""
-
-    least: float
-    most: float
-    of: int
-
-    @property
-    def is_exact(self) -> bool:
-        return self.least == self.most
 
 
 def alone_with_others(plan: Plan, answers: Answers) -> Alone | None:
-    """Who is alone in the quasi-identifiers and all other columns; None if that was not counted.
-
-    Each combination is sampled with the same chance, with all its records, so the number in the
-    sample has a binomial distribution.
-    """
-    members = everyone(answers.counted)
-    for step in plan.of(AloneStep):
-        if (row := answers.row(step.name)) is not None:
-            alone = int(row["kanon_alone"])
-            error = _DEVIATIONS * math.sqrt((alone + 1) * (1 - 1 / step.one_in))
-            bounds = [step.one_in * (alone + sign * error) for sign in (-1, 1)]
-            least, most = (min(max(bound, 0), members) for bound in bounds)
-            return Alone(least, most, members)
-    return None
+    """Who is alone in the quasi-identifiers and all other columns; None if that was not counted."""
+    told = [step.alone(answers) for step in plan.of(AloneStep) if step.name in answers.by_step]
+    return told[-1] if told else None
 
 
 def other_columns_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
@@ -204,7 +177,7 @@ def _harmful(name: str, how: str, whom: str) -> str:
 
 def _sampled_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     """Warnings about columns that differ in nearly all records, as a sample has it."""
-    names = list(_differing(plan, answers))
+    names = list(dict.fromkeys(_differing(plan, answers)))
     roles, about = plan.question.roles, "about as many different values as there are records"
     without_role = {column.name for column in roles.unassigned}
     estimated = "(estimated from a sample)"
@@ -222,11 +195,6 @@ def _differing(plan: Plan, answers: Answers) -> Iterator[str]:
     Two records of different combinations are both in the sample with a chance of 1 / one_in², so
     the values that come again there tell how many pairs of records share one.
     """
-    roles = plan.question.roles
-    others = [
-        *countable(roles.unassigned, plan.question),
-        *countable(roles.insensitive, plan.question),
-    ]
     for step in plan.of(AloneStep):
         row = answers.row(step.name)
         if row is None or "kanon_combinations" not in row:
@@ -234,10 +202,10 @@ def _differing(plan: Plan, answers: Answers) -> Iterator[str]:
         combinations, records = int(row["kanon_combinations"]), int(row["kanon_records"])
         pairs_of_same = step.one_in * (records - combinations)
         most_pairs = (1 - _NEARLY_ALL) * total(answers.sizes, "kanon_records")
-        for number, column in enumerate(others, start=1):
+        for number, name in enumerate(step.others, start=1):
             known = int(row[f"kanon_known_{number}"])
             again = known - int(row[f"kanon_distinct_{number}"])
             if known > _NEARLY_ALL * combinations and (
                 pairs_of_same + step.one_in**2 * again <= most_pairs
             ):
-                yield column.name
+                yield name

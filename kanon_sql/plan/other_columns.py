@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kanon_sql.plan.answers import Answers, everyone, total
 from kanon_sql.plan.bound_columns import bound_column
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion, as_read
-from kanon_sql.plan.steps import PlannedStep, counted, records, step, with_entity, with_records
-from kanon_sql.sql.macros import render
+from kanon_sql.plan.steps import (
+    PlannedStep,
+    counted,
+    name_list,
+    records,
+    step,
+    with_entity,
+    with_records,
+)
+from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.tables import Column, family
 
 LEAST_SAMPLED = 1_000_000
@@ -28,6 +37,13 @@ table that lies together has at least one."""
 LEAST_IN_WINDOWS = MOST_ALONE / 2
 """Share of the records of the windows that are alone there, below which nothing more is read. It
 bounds the share of all; half of the share that a warning is about leaves room for chance."""
+DEVIATIONS = 2.5
+"""Number of standard deviations within which an estimate has the true number, in 98 % of cases."""
+NEARLY_ALL_ALONE = 0.95
+"""Share of the records (people) that are alone by some columns, above which all are not read."""
+SPARE_BITS, SPARE_BITS_OF_ONE, UNIQUE_BITS = 16, 6, 0.85
+"""How many bits more than a number of the records several columns (one) have that may single out
+nearly all; and the share of such a number that a column has which may do so by itself."""
 _COUNTED = ("text", "number", "time", "boolean")
 """Type families whose values every database can count."""
 
@@ -40,12 +56,50 @@ class TogetherStep(OtherColumnsStep):
     """A step on all of them together with the quasi-identifiers."""
 
 
+@dataclass(frozen=True)
+class Alone:
+    """Bounds of the number of records (people) that are alone in a combination of values."""
+
+    least: float
+    most: float
+    of: int
+    is_exact: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class AloneStep(TogetherStep):
     """Counts who is alone."""
 
     one_in: int = 1
     """The share of the combinations (people) that are looked at."""
+    others: tuple[str, ...] = ()
+    """The other columns whose values in the sample are counted, too."""
+    is_part: bool = False
+    """Whether some columns are left out: whoever is alone without them is alone with them."""
+
+    def alone(self, answers: Answers) -> Alone | None:
+        """The bounds that its row gives; None if it was not run.
+
+        Each combination is sampled with the same chance, with all its records, so the number in the
+        sample has a binomial distribution.
+        """
+        row, members = answers.row(self.name), everyone(answers.counted)
+        if row is None:
+            return None
+        alone = int(row["kanon_alone"])
+        error = DEVIATIONS * math.sqrt((alone + 1) * (1 - 1 / self.one_in))
+        least, most = (self.one_in * (alone + sign * error) for sign in (-1, 1))
+        if self.is_part:
+            most = members
+        is_exact = self.one_in == 1 and not self.is_part
+        return Alone(min(max(least, 0), members), min(most, members), members, is_exact)
+
+    def tells(self, answers: Answers) -> bool:
+        """Whether its bounds are close enough, so that nothing more is read."""
+        alone = self.alone(answers)
+        return alone is not None and not (
+            self.is_part and alone.least < NEARLY_ALL_ALONE * alone.of
+        )
 
 
 class WindowsStep(TogetherStep):
@@ -92,25 +146,34 @@ def unexplained(question: ResolvedQuestion) -> frozenset[str]:
     return frozenset(column.name for column, entry in reviewed if entry.why is None)
 
 
-def _together(question: ResolvedQuestion, others: Sequence[BoundColumn]) -> Iterator[PlannedStep]:
-    """The count of all records, or, for many, of a sample. Where few are alone in windows of the
-    table, few are in all of it, and no more is read."""
-    columns = [*question.quasi_identifiers, *others]
-    relation = records(question, with_entity(question, columns))
-    known = None if question.where or question.spec.first else question.table.records
-    words = (
+SAMPLE, PART, WINDOWS_READ = (
+    "other_columns_sample",
+    "other_columns_first",
+    "other_columns_windows",
+)
+"""The names of the steps on many records."""
+
+
+def _words(question: ResolvedQuestion) -> str:
+    return (
         f"How many {counted(question)} of {question.table.name} are alone for an attacker who also "
         "knows the columns that no check uses"
     )
+
+
+def _together(question: ResolvedQuestion, others: Sequence[BoundColumn]) -> Iterator[PlannedStep]:
+    """The count of all records, or, for many, of a sample."""
+    columns = [*question.quasi_identifiers, *others]
+    known = None if question.where or question.spec.first else question.table.records
     may_be_many = question.table.samples and (known is None or known >= LEAST_SAMPLED)
     if known is None or not may_be_many:
         exact = step(
             question,
             "other_columns",
-            f"{words}?",
+            f"{_words(question)}?",
             render(
                 "alone_with_others",
-                relation=relation,
+                relation=records(question, with_entity(question, columns)),
                 columns=columns,
                 entity=question.entity,
                 embedded=question.table.embedded,
@@ -119,53 +182,108 @@ def _together(question: ResolvedQuestion, others: Sequence[BoundColumn]) -> Iter
         )
         when = _has_few_records if may_be_many else with_records
         yield AloneStep(statement=exact, when=when)
-    if not may_be_many:
-        return
-    window = _windows(question, columns, known)
-    if window:
+    if may_be_many and known is None:
+        only = f"for {LEAST_SAMPLED:,} records or more"
+        yield replace(_sample(question, columns, others, known, only), when=_has_many_records)
+    elif may_be_many and known is not None:
+        yield from _of_many(question, columns, others, known)
+
+
+def _of_many(
+    question: ResolvedQuestion,
+    columns: list[BoundColumn],
+    others: Sequence[BoundColumn],
+    known: int,
+) -> Iterator[PlannedStep]:
+    """Where few are alone in windows of the table, few are in all of it, and no more is read. Where
+    nearly all are alone by a few columns, the others are not read."""
+    when, conditions = with_records, []
+    if window := _windows(question, columns, known):
         looking = step(
             question,
-            "windows",
-            f"{words}, among some of the records only?",
+            WINDOWS_READ,
+            f"{_words(question)}, among some of the records only?",
             render("alone_in_windows", relation=window, columns=columns),
         )
         yield WindowsStep(statement=looking, when=with_records)
-    one_in = _one_in(known, len(columns))
-    unit = "person" if question.entity else "combination of values"
-    sql = (
-        render(
-            "people_alone_of_sampled",
-            relation=relation,
-            columns=columns,
-            entity=question.entity,
-            one_in=one_in,
+        when = _may_be_alone
+        conditions = [f"where at least {LEAST_IN_WINDOWS:.1%} are alone in the windows"]
+    if some := _telling(question, columns, known):
+        its_others = [column for column in others if column in some]
+        part = replace(
+            _sample(question, some, its_others, known, ", ".join(conditions), PART),
+            when=when,
+            is_part=True,
         )
-        if question.entity
-        else render(
-            "alone_of_sampled", relation=relation, columns=columns, one_in=one_in, others=others
-        )
-    )
-    sampling = step(
-        question,
-        "other_columns_sample",
-        f"{words}, counted for one {unit} in {one_in}?",
-        sql,
-        only=f"where at least {LEAST_IN_WINDOWS:.1%} are alone in the windows"
-        if window
-        else ""
-        if known
-        else f"for {LEAST_SAMPLED:,} records or more",
-    )
-    when = _may_be_alone if window else with_records if known else _has_many_records
-    yield AloneStep(statement=sampling, when=when, one_in=one_in)
+        yield part
+        before = when
+        when = lambda answers: before(answers) and not part.tells(answers)  # noqa: E731
+        conditions.append(f"unless {NEARLY_ALL_ALONE:.0%} are alone by {name_list(some)}")
+    yield replace(_sample(question, columns, others, known, ", ".join(conditions)), when=when)
 
 
-def _windows(
-    question: ResolvedQuestion, columns: list[BoundColumn], known: int | None
-) -> str | None:
+def _sample(
+    question: ResolvedQuestion,
+    columns: list[BoundColumn],
+    others: Sequence[BoundColumn],
+    known: int | None,
+    only: str,
+    name: str = SAMPLE,
+) -> AloneStep:
+    """The count of a sample of the combinations of these columns."""
+    one_in, entity = _one_in(known, len(columns)), question.entity
+    unit = "person" if entity else "combination of values"
+    by = f", by {name_list(columns)} only" if name == PART else ""
+    sql = render_known(
+        "people_alone_of_sampled" if entity else "alone_of_sampled",
+        relation=records(question, with_entity(question, columns)),
+        columns=columns,
+        entity=entity,
+        one_in=one_in,
+        others=others,
+    )
+    return AloneStep(
+        statement=step(
+            question,
+            name,
+            f"{_words(question)}{by}, counted for one {unit} in {one_in}?",
+            sql,
+            only=only,
+        ),
+        one_in=one_in,
+        others=() if entity else tuple(column.name for column in others),
+    )
+
+
+def _telling(
+    question: ResolvedQuestion, columns: Sequence[BoundColumn], known: int
+) -> list[BoundColumn]:
+    """The columns that may single out nearly all records, as far as their size in the file tells;
+    none if that is unknown, or if they are nearly all columns."""
+    of_number = math.log2(known)
+    bits = {
+        column.name: question.table.bits.get(column.name, 0.0)
+        for column in columns
+        if column.generalised is None
+    }
+    some: list[BoundColumn] = []
+    most_first = sorted(columns, key=lambda column: -bits.get(column.name, 0.0))
+    for column in most_first:
+        has = bits.get(column.name, 0.0)
+        total_bits = sum(bits[each.name] for each in some)
+        is_enough = total_bits >= of_number + SPARE_BITS or any(
+            bits[each.name] >= of_number + SPARE_BITS_OF_ONE for each in some
+        )
+        if not has or (is_enough and has < UNIQUE_BITS * of_number):
+            return some if is_enough else []
+        some.append(column)
+    return []
+
+
+def _windows(question: ResolvedQuestion, columns: list[BoundColumn], known: int) -> str | None:
     """The records of some windows, if the table has numbers by which they are read alone."""
     numbered_by, parts = question.table.numbered_by, question.table.parts
-    if not known or known < LEAST_WITH_WINDOWS or not numbered_by or question.entity:
+    if known < LEAST_WITH_WINDOWS or not numbered_by or question.entity:
         return None
     each = -(-WINDOWS // parts)
     length = max(1, min(WINDOW_RECORDS, SAMPLED_CELLS // len(columns)) // (each * parts))
@@ -248,7 +366,7 @@ def _has_many_records(answers: Answers) -> bool:
 
 def _may_be_alone(answers: Answers) -> bool:
     """Whether more than a few are alone in the windows."""
-    window = answers.row("windows")
+    window = answers.row(WINDOWS_READ)
     return window is not None and (
         int(window["kanon_alone"]) >= LEAST_IN_WINDOWS * int(window["kanon_records"])
     )
@@ -258,6 +376,6 @@ def _are_alone(answers: Answers) -> bool:
     """Whether a column may single out many, as far as the count of all columns together tells."""
     if (row := answers.row("other_columns")) is not None:
         return int(row["kanon_alone"]) > MOST_ALONE * everyone(answers.counted)
-    if (sampled := answers.row("other_columns_sample")) is not None:
+    if sampled := answers.row(SAMPLE) or answers.row(PART):
         return "kanon_combinations" not in sampled and bool(sampled["kanon_alone"])
-    return bool(answers.sizes) and answers.row("windows") is None
+    return bool(answers.sizes) and answers.row(WINDOWS_READ) is None

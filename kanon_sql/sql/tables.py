@@ -97,6 +97,9 @@ class Table:
     """The name of each record's number, from 0, by which DuckDB reads a few without the others."""
     parts: int = field(default=1, compare=False)
     """In how many files records are numbered, each from 0."""
+    bits: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
+    """By column, how many bits a file stores of each value, which bounds its information; absent
+    where metadata does not have it."""
     nearly_all: float = 0.85
     """Least share of distinct values, counted approximately, in a column that differs in nearly
     every record: three standard errors of the coarsest sketch (Spark's, 5 %) below 1."""

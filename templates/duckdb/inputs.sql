@@ -139,6 +139,23 @@ from parquet_file_metadata({{ files }})
 {%- endmacro %}
 
 
+{#
+    How many bits of each value a Parquet file stores, by column. Differences of sorted numbers are
+    stored in few bits, whatever they tell, and count as 64.
+#}
+{% macro bits_of_values(file) %}
+select
+    path_in_schema,
+    case
+        when bool_or(contains(encodings, 'DELTA')) then 64
+        else 8 * sum(total_compressed_size) / sum(num_values)
+    end as bits
+from parquet_metadata({{ file }})
+group by path_in_schema
+having sum(num_values) > 0
+{%- endmacro %}
+
+
 {# Of each file, named in `kanon_file`: each column's least and greatest value, and its NULLs. #}
 {% macro values_by_file(source, columns) %}
 select

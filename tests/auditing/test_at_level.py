@@ -374,7 +374,6 @@ def test_a_hierarchy_may_lie_in_the_database(tmp_path: Path) -> None:
         (["zip", "area"], [("02138", "a"), ("02138", "b")],
          'a value lies under 2 parents in level 1 (column "area"), so nobody can tell which is '
          "meant."),
-        (["zip", "area"], [("02138", "a"), ("02138", "a")], "a row occurs twice."),
         (["zip", "area"], [("02138", None)],
          'level 1 (column "area") is empty. Give each value a label there.'),
         (["zip", "area"], [(None, "a"), ("02138", "a")],

@@ -131,13 +131,17 @@ def test_a_wildcard_says_how_null_is_counted() -> None:
 # --- sampled -----------------------------------------------------------------------------------
 
 
+SOME, ALL = other_columns.PART, other_columns.SAMPLE
+
+
 @pytest.mark.parametrize(
-    ("columns", "truth", "said"),
+    ("columns", "truth", "steps", "said"),
     [
-        ("i % 7 as pet, i % 10 as shoe", 0, []),
+        ("i % 7 as pet, i % 10 as shoe", 0, [ALL], []),
         (
             "i as code, i % 7 as pet",
             MILLION,
+            [SOME],
             [
                 'With "code", "pet" (unassigned), ABOUT of 1 million records are alone. ' + SAMPLED,
                 '"code" has about as many different values as there are records (estimated from a '
@@ -148,6 +152,7 @@ def test_a_wildcard_says_how_null_is_counted() -> None:
         (
             "i % 1000 as height, i // 1000 as shoe",
             MILLION,
+            [ALL],
             [
                 'With "height", "shoe" (unassigned), ABOUT of 1 million records are alone. '
                 + SAMPLED
@@ -156,17 +161,52 @@ def test_a_wildcard_says_how_null_is_counted() -> None:
         (
             "if(i % 5 = 0, i, i % 5) as code",
             MILLION // 5,
+            [ALL],
             [f'With "code" (unassigned), ABOUT of 1 million records are alone. {SAMPLED_IT}'],
+        ),
+        # The column that says most in the file says too little.
+        (
+            "hash(i % 250000) as family, i // 250000 as child",
+            MILLION,
+            [SOME, ALL],
+            [
+                'With "family", "child" (unassigned), ABOUT of 1 million records are alone. '
+                + SAMPLED
+            ],
         ),
     ],
 )
 def test_a_million_records_are_sampled(
-    tmp_path: Path, columns: str, truth: int, said: list[str]
+    tmp_path: Path, columns: str, truth: int, steps: list[str], said: list[str]
 ) -> None:
     [table] = kanon.audit(made(tmp_path, f"'1' as zip, {columns}"), ["zip"]).tables
 
-    assert list(table.sql) == ["classes", "other_columns_sample"]
+    assert list(table.sql) == ["classes", *steps]
     assert estimated(table.warnings, truth) == said
+
+
+@pytest.mark.parametrize("files", [1, 3, 50])
+def test_windows_of_a_large_table_are_read_first(
+    files: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody is alone there, nothing more is read; some that lie together are found."""
+    monkeypatch.setattr(other_columns, "LEAST_WITH_WINDOWS", MILLION)
+    each = MILLION // files + 1
+
+    def run(code: str) -> tuple[list[str], list[str]]:
+        for file in range(files):
+            records = f"range({file * each}, {(file + 1) * each}) as numbers(i)"
+            query = f"select '1' as zip, {code} as code, i % 7 as pet from {records}"
+            duckdb.sql(query).write_parquet(f"{tmp_path}/{file}.parquet")
+        [table] = kanon.audit(f"{tmp_path}/*.parquet", ["zip"]).tables
+        return list(table.sql), estimated(table.warnings, MILLION // 15)
+
+    assert run("i % 100") == (["classes", other_columns.WINDOWS_READ], [])
+    steps, said = run(f"if(i between 300000 and {300_000 + MILLION // 15}, i, 0)")
+    assert steps[:2] == ["classes", other_columns.WINDOWS_READ]
+    assert said == [
+        f'With "code", "pet" (unassigned), ABOUT of 1 million records are alone. {SAMPLED}'
+    ]
 
 
 def test_an_insensitive_column_that_differs_in_every_record(tmp_path: Path) -> None:
@@ -215,6 +255,8 @@ COLUMNS: tuple[Callable[[random.Random, int], str], ...] = (
     lambda draw, records: f"i % {draw.choice([2, 7, 100, 5000, records // 2])}",
     lambda draw, records: f"hash(i + {draw.randrange(99)}) % {draw.choice([3, 50, 3000, records])}",
     lambda draw, records: f"i // {draw.choice([2, 3, 40, 1000])}",
+    # as many bits as a number of each record, for fewer values
+    lambda draw, records: f"hash(i % {draw.choice([records // 2, records * 3 // 4, records])})",
     # alone are some that lie together, or each of a few
     lambda draw, records: f"if(i < {int(records * draw.choice([0.02, 0.1, 0.5]))}, i, 0)",
     lambda draw, records: f"if(i % {draw.choice([2, 9, 30, 80])} = 0, i, i % 9)",

@@ -751,8 +751,8 @@ def test_compile_takes_both_kinds(tmp_path: Path, warehouse: str, capsys: Any) -
     assert asked_of == ["dev.main.released", "dev.main.alone"]
     ended, out, _ = run(capsys, "validate", *asked)
     assert [line for line in out.splitlines() if "was not found" not in line] == [
-        "released: 4 columns, 2 of them quasi-identifiers; 1 check, 6 statements.",
-        "other: 4 columns, 2 of them quasi-identifiers; 1 check, 6 statements.",
+        "released: 4 columns, 2 of them quasi-identifiers; 1 check, 7 statements.",
+        "other: 4 columns, 2 of them quasi-identifiers; 1 check, 7 statements.",
         "released: 4 columns, 2 of them dimensions; 1 check, 1 statement.",
         "alone: 4 columns, 2 of them dimensions; 1 check, 1 statement.",
     ]

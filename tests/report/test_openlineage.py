@@ -322,7 +322,7 @@ SERVED = table('"clinic"."patients"')
          "duckdb:///data/c.duckdb", "c.main.patients"),
         ("/data/p.csv", "duckdb:/data/c.duckdb", table("read_csv('x')", embedded=True), "file",
          "/data/p.csv"),
-        ("patients", "sqlite:///data/c.db", SERVED, "sqlite:///data/c.db", "clinic.patients"),
+        ("patients", "sqlite:////data/c.db", SERVED, "sqlite:///data/c.db", "clinic.patients"),
         ("patients", "postgresql://ann:pw@host/db", SERVED, "postgres://host:5432",
          "db.clinic.patients"),
         ("patients", "postgres://host:99/db", table('"a"."b"."c"'), "postgres://host:99", "a.b.c"),

@@ -101,6 +101,8 @@ class FileSource(NamedTuple):
     in_lines: str = ""
     records: int | None = None
     """The number of records in the metadata of Parquet files."""
+    bits: Mapping[str, float] = MappingProxyType({})
+    """How many bits the first Parquet file stores of each value, by column."""
     unusable: Mapping[str, str] = MappingProxyType({})
     """Why a column can't be used, worded to follow its name."""
     has_index: bool = False
@@ -276,6 +278,7 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> FileSource
     return FileSource(
         call("read_parquet", written, options),
         records=int(records),
+        bits=dict(run(render("bits_of_values", file=literal(files[0])))),
         unusable=unread | rounded_columns(shape),
     )
 

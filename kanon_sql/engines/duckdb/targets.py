@@ -250,6 +250,7 @@ class Targets:
             numbered_by=_numbers("file_row_number", columns) if kind == "parquet" else "",
             parts=len(files),
             has_index=source.has_index,
+            bits=source.bits,
         )
 
     def _at_url(self, url: str) -> Table:
