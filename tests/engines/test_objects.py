@@ -259,7 +259,7 @@ def test_a_fault_is_said_with_its_place_and_without_a_secret(
 def test_no_output_holds_a_secret(asked: dict[str, Any]) -> None:
     assert asked["leaks"]["secrets"] == 0
     assert asked["leaks"]["urls"] > 10
-    assert asked["leaks"]["ends"] == [0] * 14 + [2] * 2 + [0]
+    assert asked["leaks"]["ends"] == [0] * 15 + [2] * 2 + [0]
     assert asked["faults"]["withheld"] == [1, 0]
 
 

@@ -167,7 +167,7 @@ def leaks(web: Web, folder: Path) -> dict[str, Any]:
     work.mkdir()
     commands = [
         ["audit", signed, "--qi", "zip", "--k", "2", "--format", form, "-v"]
-        for form in ("human", "json", "markdown", "junit", "sarif", "github")
+        for form in ("human", "json", "markdown", "junit", "sarif", "github", "openlineage")
     ]
     commands += [
         ["audit", csv, "--qi", "zip", "--k-map", "2", "--reference", f"all={signed}", "-v"],

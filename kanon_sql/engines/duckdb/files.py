@@ -278,7 +278,7 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> FileSource
     return FileSource(
         call("read_parquet", written, options),
         records=int(records),
-        bits=dict(run(render("bits_of_values", file=literal(files[0])))),
+        bits=dict(run(render("bits_of_values", file=path_list(files[:1])))),
         unusable=unread | rounded_columns(shape),
     )
 

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urljoin, urlsplit
@@ -535,6 +534,7 @@ def redirect_of(url: str) -> str | None:
 
     Other answers, and none, are left to DuckDB, which has the credentials.
     """
+    from http.client import HTTPException
     from urllib.error import HTTPError
     from urllib.request import HTTPRedirectHandler, Request, build_opener
 
