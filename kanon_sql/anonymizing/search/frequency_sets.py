@@ -456,13 +456,13 @@ class FrequencySets(TempRelations):
             ),
         )
         inexact = [level for level, label in enumerate(labels, start=1) if label.exact]
-        are_dates = levels.needs == "date" and column.type == "VARCHAR"
+        is_read_here = self.question.table.embedded and column.type == "VARCHAR"
         sql = render(
             "values_in_short",
             values=values,
             height=levels.height,
             inexact=inexact,
-            formats=WRITTEN if are_dates else (),
+            formats=WRITTEN if is_read_here and levels.needs == "date" else (),
         )
         [row] = self.fetch(
             f"values_in_short_{index}",
