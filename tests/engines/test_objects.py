@@ -259,7 +259,7 @@ def test_a_fault_is_said_with_its_place_and_without_a_secret(
 def test_no_output_holds_a_secret(asked: dict[str, Any]) -> None:
     assert asked["leaks"]["secrets"] == 0
     assert asked["leaks"]["urls"] > 10
-    assert asked["leaks"]["ends"] == [0] * 14 + [2] * 2 + [0]
+    assert asked["leaks"]["ends"] == [0] * 15 + [2] * 2 + [0]
     assert asked["faults"]["withheld"] == [1, 0]
 
 
@@ -293,6 +293,16 @@ def test_only_the_addresses_of_the_question_are_read(asked: dict[str, Any]) -> N
     assert records == 200_000
     assert len(others) == 3
     assert all("reads a file that the audit did not name" in said for said in others)
+
+
+@slow
+@patient
+def test_a_view_reads_its_own_objects_only(asked: dict[str, Any]) -> None:
+    assert asked["views"] == {
+        "near": ["near", "holds", 200_000, 4000],
+        "asked": False,
+        "far": ["far", "holds", 200_000, 4000],
+    }
 
 
 @slow
