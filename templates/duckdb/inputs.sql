@@ -67,13 +67,22 @@ from read_blob({{ file }})
 {%- endmacro %}
 
 
-{# ETag of each address that was asked for since the log was emptied. #}
+{# ETag of each address that was asked for since the log was emptied; HTTP/2 has its name in lower case. #}
 {% macro logged_etags() %}
+with
+
+headers as (
+    select
+        request.url as url,
+        unnest(map_entries(response.headers)) as header
+    from duckdb_logs_parsed('HTTP')
+)
+
 select
-    request.url,
-    response.headers['ETag']
-from duckdb_logs_parsed('HTTP')
-where response.headers['ETag'] is not null
+    url,
+    header.value
+from headers
+where lower(header.key) = 'etag'
 {%- endmacro %}
 
 

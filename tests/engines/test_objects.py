@@ -297,6 +297,16 @@ def test_only_the_addresses_of_the_question_are_read(asked: dict[str, Any]) -> N
 
 @slow
 @patient
+def test_a_view_reads_its_own_objects_only(asked: dict[str, Any]) -> None:
+    assert asked["views"] == {
+        "near": ["near", "holds", 200_000, 4000],
+        "asked": False,
+        "far": ["far", "holds", 200_000, 4000],
+    }
+
+
+@slow
+@patient
 def test_a_persistent_secret_of_duckdb_signs_in(asked: dict[str, Any]) -> None:
     assert asked["persistent"] == [["1.parquet", "holds", 20, 4]] * 2
 

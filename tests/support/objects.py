@@ -259,6 +259,19 @@ def locked(web: Web) -> list[Any]:
     return answers
 
 
+def through_views(web: Web, folder: Path) -> dict[str, Any]:
+    """A local view, for which no server is asked, beside a view over an object."""
+    database = str(folder / "views.duckdb")
+    with duckdb.connect(database) as connection:
+        connection.execute("load httpfs")
+        for name, path in (("far", f"{web.url}/wide.parquet{SIGNED}"), ("near", "wide.parquet")):
+            connection.execute(f"create view {name} as from read_parquet('{path}')")
+    asked = {"engine": f"duckdb:{database}"}
+    before = dict(web.requests)
+    near = counts("near", **asked)
+    return {"near": near, "asked": web.requests != before, "far": counts("far", **asked)}
+
+
 def with_persistent_secret() -> list[Any]:
     """An audit where DuckDB keeps the credentials, and the environment has none."""
     server = os.environ.pop("AWS_ENDPOINT_URL").partition("://")[2]
@@ -316,6 +329,7 @@ def main(folder: Path) -> None:
             "bytes": bytes_sent(web),
             "locked": locked(web),
             "session": in_a_session(web),
+            "views": through_views(web, folder),
             "persistent": with_persistent_secret(),
         }
     print(json.dumps(found))

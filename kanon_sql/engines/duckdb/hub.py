@@ -31,9 +31,16 @@ def definitions_read(
     qualified_name: tuple[str, ...], definitions: Sequence[tuple[Any, ...]]
 ) -> list[str]:
     """A table's definition; for a view all definitions, as it may read any of them."""
-    own = [str(sql) for *place, sql in definitions if place == list(qualified_name[1:])]
+    own = own_definition(qualified_name, definitions)
     is_view = any(map(_is_of_view, own))
     return [str(sql) for *_, sql in definitions] if is_view else own
+
+
+def own_definition(
+    qualified_name: tuple[str, ...], definitions: Sequence[tuple[Any, ...]]
+) -> list[str]:
+    """A table's or a view's definition alone."""
+    return [str(sql) for *place, sql in definitions if place == list(qualified_name[1:])]
 
 
 def stored_in(schema: str, definitions: Sequence[tuple[Any, ...]]) -> Iterator[str]:

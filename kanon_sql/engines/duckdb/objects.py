@@ -223,7 +223,7 @@ class Objects:
         kind = "azure" if scheme in AZURE else "s3"
         question = render("secret_of", url=literal(url), kind=literal(kind))
         if has_chain and not self.run(question):
-            with suppress(duckdb.Error):  # A public bucket needs none.
+            with suppress(duckdb.Error, EngineError):  # A public bucket needs none.
                 self.run(f"create temporary secret kanon_{kind} ({self._chain(kind)})")
 
     def _chain(self, kind: str) -> str:
@@ -375,10 +375,6 @@ class Objects:
         if addresses:
             raise _changed(self._named[0])
 
-    def paths(self) -> list[str]:
-        """The objects that were opened."""
-        return list(self._noted)
-
     def allowed_paths(self) -> Iterator[str]:
         """The addresses that stay accessible after the lock."""
         for file in self._noted:
@@ -404,7 +400,10 @@ class Objects:
 
     def _failure(self, error: duckdb.Error) -> KanonError | None:
         """What the network or the server is the cause of; None for other errors."""
-        message = str(error)
+        is_of_network = isinstance(error, duckdb.IOException | duckdb.InternalException)
+        if not is_of_network and type(error) is not duckdb.Error:
+            return None
+        message = str(error).partition("\n")[0]  # the lines below quote the statement
         place = self._place_in(message)
         if "ETag on reading" in message:
             return _changed(place)

@@ -34,6 +34,7 @@ from kanon_sql.engines.duckdb.frames import (
 from kanon_sql.engines.duckdb.hub import (
     ctrl_c,
     definitions_read,
+    own_definition,
     paths_in,
     relation_only,
     stored_in,
@@ -76,7 +77,6 @@ from kanon_sql.files import (
     office_file,
     path_of_url,
     shown_url,
-    whole_url,
 )
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
@@ -385,6 +385,7 @@ class Targets:
         definitions = self._run(render("definitions"))
         read = definitions_read(qualified_name, definitions)
         self._open_files_in(read)
+        self._open_objects_in(own_definition(qualified_name, definitions))
         counted = self._run(render("records_of_table", place=list(map(literal, qualified_name))))
         try:
             columns = self.columns(sql)
@@ -403,8 +404,7 @@ class Targets:
     def _open_files_in(self, definitions: Sequence[str]) -> None:
         """Allow and fingerprint the files that a view reads."""
         for path in (path for definition in definitions for path in paths_in(definition)):
-            if self._is_ours and is_url_of_object(path):
-                self._open_objects_in_view(shown_url(path))
+            if is_url_of_object(path):
                 continue
             try:
                 files = list_files(path, self._reading)
@@ -413,10 +413,15 @@ class Targets:
             self.evidence.note(files)
             self.paths |= {path, *files}
 
-    def _open_objects_in_view(self, url: str) -> None:
-        with self.objects.opening(url):
-            self.objects.note(objects_at(url, self.objects.listed).files)
-        self.paths.add(whole_url(url))
+    def _open_objects_in(self, definitions: Sequence[str]) -> None:
+        """Allow the objects that a view itself reads. Other views may read others, which the audit
+        does not ask for."""
+        paths = (path for definition in definitions for path in paths_in(definition))
+        for path in filter(is_url_of_object, paths if self._is_ours else ()):
+            url = shown_url(path)
+            with self.objects.opening(url):
+                self.objects.note(objects_at(url, self.objects.listed).files)
+            self.paths.add(path)
 
     def _framed(self, name: str, target: Any) -> Table:
         self.scanned |= set(scanned_files(target))
