@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kanon_sql.auditing import subjects
-from kanon_sql.auditing.facts import HierarchyReading
 from kanon_sql.auditing.families import families_of, family_of, fields_of
 from kanon_sql.auditing.opening import name_of, planned
 from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.running import refuse_changed, refuse_unanswerable
 from kanon_sql.auditing.running import run as run_steps
-from kanon_sql.auditing.subjects import audited, validated
+from kanon_sql.auditing.subjects import Opening, audited, validated
 from kanon_sql.auditing.warnings import certain_values, warnings
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.run_options import RunOptions
@@ -143,19 +142,8 @@ class _Records:
     def jobs(self, run: RunOptions, tables: int) -> int:
         return min(run.jobs, max(tables, 1))
 
-    def open(
-        self,
-        spec: AuditSpec,
-        index: int,
-        engine: Engine,
-        timeout: float | None = None,
-        *,
-        hierarchies: HierarchyReading = "read",
-        show_values: bool = False,
-    ) -> RecordsSubject:
-        table = planned(
-            spec, index, engine, timeout, hierarchies=hierarchies, show_values=show_values
-        )
+    def open(self, spec: AuditSpec, index: int, engine: Engine, how: Opening) -> RecordsSubject:
+        table = planned(spec, index, engine, **how._asdict())
         return RecordsSubject(spec, index, table.plan, table.engine, table.seconds)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kanon_sql.auditing.facts import HierarchyReading
 from kanon_sql.auditing.opening import expected, naming, opened, opening
@@ -72,6 +72,14 @@ class Subject(Protocol):
         """Its datasets and the statements of so many checks."""
 
 
+class Opening(NamedTuple):
+    """How a table is opened."""
+
+    timeout: float | None = None
+    hierarchies: HierarchyReading = "read"
+    show_values: bool = False
+
+
 class SubjectKind(Protocol):
     """A kind of table in a spec."""
 
@@ -81,16 +89,7 @@ class SubjectKind(Protocol):
     def jobs(self, run: RunOptions, tables: int) -> int:
         """How many of these tables are audited at a time."""
 
-    def open(
-        self,
-        spec: AuditSpec,
-        index: int,
-        engine: Engine,
-        timeout: float | None = None,
-        *,
-        hierarchies: HierarchyReading = "read",
-        show_values: bool = False,
-    ) -> Subject:
+    def open(self, spec: AuditSpec, index: int, engine: Engine, how: Opening) -> Subject:
         """Open one of them. Raises `SpecError` or `InputError` with its location in the spec."""
 
 
@@ -106,9 +105,8 @@ def audited(
             for index, table in enumerate(tables):
                 with faults.collected():
                     engine = engine_of(table)
-                    subjects.append(
-                        kind.open(spec, index, engine, run.timeout, show_values=show_values)
-                    )
+                    how = Opening(run.timeout, show_values=show_values)
+                    subjects.append(kind.open(spec, index, engine, how))
                     refuse_to_overwrite(run.writes, engine.files_read())
 
         def answer(subject: Subject, options: RunOptions) -> TableResult:
@@ -138,7 +136,7 @@ def validated(
     sentences = []
     for index, table in enumerate(kind.tables(spec)):
         with faults.collected(), opened(table, RunOptions(engine)) as hub:
-            subject = kind.open(spec, index, hub, show_values=show_values)
+            subject = kind.open(spec, index, hub, Opening(show_values=show_values))
             subject.refuse_unmet()
             statements = subject.statements()
             for statement in statements:
@@ -159,7 +157,7 @@ def dry_run(
     tables = []
     for index, table in enumerate(kind.tables(spec)):
         with opened(table, RunOptions(engine)) as hub:
-            subject = kind.open(spec, index, hub, hierarchies="opened")
+            subject = kind.open(spec, index, hub, Opening(hierarchies="opened"))
             refuse_to_overwrite(writes, hub.files_read())
             tables.append(expected(subject.name, subject.reads, subject.statements(), hub))
     return tuple(tables)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kanon_sql.auditing.facts import HierarchyReading
 from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
-from kanon_sql.auditing.subjects import audited, dry_run
+from kanon_sql.auditing.subjects import Opening, audited, dry_run
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
@@ -121,17 +120,8 @@ class _Cells:
         """One: what is computed from the cells takes all processors."""
         return 1
 
-    def open(
-        self,
-        spec: AuditSpec,
-        index: int,
-        engine: Engine,
-        timeout: float | None = None,
-        *,
-        hierarchies: HierarchyReading = "read",
-        show_values: bool = False,
-    ) -> CellsSubject:
-        return CellsSubject(open_cells(spec, index, engine, show_values=show_values), engine)
+    def open(self, spec: AuditSpec, index: int, engine: Engine, how: Opening) -> CellsSubject:
+        return CellsSubject(open_cells(spec, index, engine, show_values=how.show_values), engine)
 
 
 CELLS = _Cells()
