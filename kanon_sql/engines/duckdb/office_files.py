@@ -121,8 +121,9 @@ def _array(pyarrow: Any, cells: Cells) -> Any:
 
 
 def _at_midnight(day: date | None) -> datetime | None:
-    is_date = day is not None and not isinstance(day, datetime)
-    return datetime.combine(day, time()) if is_date else day  # type: ignore[arg-type,return-value]
+    if day is None or isinstance(day, datetime):
+        return day
+    return datetime.combine(day, time())
 
 
 def text_of(cell: Any) -> str:
