@@ -367,7 +367,7 @@ def test_nothing_has_a_role(tmp_path: Path) -> None:
 
     ended = run("lineage", str(path))
 
-    assert (ended.exit_code, ended.output.count("\n")) == (4, 1)
+    assert (ended.exit_code, ended.stderr.count("\n")) == (4, 1)
 
 
 def test_in_python(tmp_path: Path) -> None:
