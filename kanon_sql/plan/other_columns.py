@@ -240,6 +240,7 @@ def _sample(
         columns=columns,
         entity=entity,
         one_in=one_in,
+        embedded=question.table.embedded,
         others=others,
     )
     return AloneStep(

@@ -18,11 +18,17 @@ from (
     group by {{ kanon_sql.hash_of_row(columns) | indent(4) }}
     having {{ "count(*) = 1"
         if entity is none
-        else "min(" ~ kanon_sql.ident(entity) ~ ") = max(" ~ kanon_sql.ident(entity) ~ ")" }}
+        else kanon_sql.one_person(kanon_sql.ident(entity)) }}
 ) as alone
 {%- else %}
 {{ kanon_sql.records_alone(relation, columns, entity, embedded) }}
 {%- endif %}
+{%- endmacro %}
+
+
+{# Predicate: a group has one person. Not every database orders all types, as Postgres does no UUID. #}
+{% macro one_person(person, embedded=true) -%}
+{{ "min(" ~ person ~ ") = max(" ~ person ~ ")" if embedded else "count(distinct " ~ person ~ ") = 1" }}
 {%- endmacro %}
 
 
@@ -70,7 +76,7 @@ from (
     How many people are alone of one person in `one_in`, chosen by the hash of the entity. Their
     combinations are counted in the whole table, found by their hash.
 #}
-{% macro people_alone_of_sampled(relation, columns, entity, one_in) %}
+{% macro people_alone_of_sampled(relation, columns, entity, one_in, embedded=true) %}
 {% set person = kanon_sql.ident(entity) %}
 select count(distinct kanon_person) as kanon_alone
 from (
@@ -83,7 +89,7 @@ from (
     )
     group by
 {{ kanon_sql.names(columns) | indent(4, first=true) }}
-    having count(distinct {{ person }}) = 1
+    having {{ kanon_sql.one_person(person, embedded) }}
 ) as alone
 where {{ kanon_sql.hash_of_row(["kanon_person"]) }} % {{ one_in }} = 0
 {%- endmacro %}
