@@ -19,8 +19,8 @@ HOWS = (
     "hinted",
 )  # fmt: skip
 """The ways in which a column carries an origin; of two, the first stands."""
-CARRIED, HASHED, DERIVED, AGGREGATED, HINTED = map(
-    HOWS.index, ("carried", "hashed", "derived", "aggregated", "hinted")
+CARRIED, HASHED, COMBINED, DERIVED, AGGREGATED, HINTED = map(
+    HOWS.index, ("carried", "hashed", "combined", "derived", "aggregated", "hinted")
 )
 PERSONS = ("identifier", "entity")
 """The roles that say whose row it is."""
@@ -73,12 +73,15 @@ class TracedColumn(NamedTuple):
     is_constant: bool = False
     is_dimension: bool = False
     """Whether groups were made by it."""
+    is_mixed: bool = False
+    """Whether it holds the entity in some rows, and other origins alone in others."""
 
     def by(self, step: Step) -> TracedColumn:
         """The value after a step."""
         if not (self.flows or self.doubts):
             return NOTHING
-        return TracedColumn({origin: step[how] for origin, how in self.flows.items()}, self.doubts)
+        flows = {origin: step[how] for origin, how in self.flows.items()}
+        return TracedColumn(flows, self.doubts, is_mixed=self.is_mixed)
 
     @property
     def is_carrying(self) -> bool:
@@ -88,6 +91,12 @@ class TracedColumn(NamedTuple):
     def persons(self) -> list[Origin]:
         """The identifiers and entities that it holds one-to-one."""
         return [each for each, how in self.flows.items() if how <= HASHED and each.role in PERSONS]
+
+    @property
+    def has_entity(self) -> bool:
+        """Whether each row holds an entity one-to-one, alone or with other values."""
+        hows = (how for each, how in self.flows.items() if each.role == "entity")
+        return not self.is_mixed and any(how <= COMBINED for how in hows)
 
 
 NOTHING = TracedColumn()
@@ -109,7 +118,11 @@ def merged(columns: Iterable[TracedColumn]) -> TracedColumn:
         for origin, how in part.flows.items():
             if flows.get(origin, HINTED + 1) > how:
                 flows[origin] = how
-    return TracedColumn(flows, frozenset().union(*(part.doubts for part in parts)))
+    doubts = frozenset().union(*(part.doubts for part in parts))
+    hold = {part.has_entity for part in parts if part.flows}
+    return TracedColumn(
+        flows, doubts, is_mixed=len(hold) > 1 or any(each.is_mixed for each in parts)
+    )
 
 
 RULES: Mapping[str, tuple[type[exp.Expr], ...]] = {
@@ -261,6 +274,8 @@ def ruled(rule: str, values: Sequence[TracedColumn]) -> TracedColumn:
     if rule in ("keep", "value") or not value.is_carrying:
         return value
     of_two = sum(bool(each.flows) for each in values) > 1 and len(value.flows) > 1
+    if rule in ("concatenation", "hash") and any(each.has_entity for each in values):
+        value = value._replace(is_mixed=False)
     match rule:
         case "default":
             return value.by(REVEAL)
@@ -270,6 +285,8 @@ def ruled(rule: str, values: Sequence[TracedColumn]) -> TracedColumn:
             return value.by(COMBINE) if of_two else value
         case "hash":
             return value.by(HASH)
+        case "cut" if {*value.flows.values()} == {HASHED}:
+            return value
         case "comparison":
             value = value.by(REVEAL)
     if sum(how <= DERIVED for how in value.flows.values()) > 1:

@@ -135,7 +135,7 @@ def _relation(stored: Mapping[str, Any]) -> Relation:
 def _of_column(column: TracedColumn) -> list[Any]:
     flows = sorted([*origin, how] for origin, how in column.flows.items())
     doubts = sorted(map(list, column.doubts))
-    return [flows, doubts, column.figure, column.is_constant, column.is_dimension]
+    return [flows, doubts, *column[2:]]
 
 
 def _column(stored: Sequence[Any]) -> TracedColumn:

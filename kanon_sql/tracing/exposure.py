@@ -87,7 +87,7 @@ class ExposedModel:
         limits = {"entity": HASHED, "identifier": DERIVED, PERSONAL: DERIVED}
         ways = [(each.role, how) for each, how in column.flows.items()]
         strong = {role for role, how in ways if how <= limits.get(role, weakest)}
-        if "entity" in strong:
+        if "entity" in strong and not column.is_mixed:
             # A hash over the entity and other columns is a key, which tells no value of theirs.
             strong -= {role for role in ROLES[2:4] if _is_hashed(column, {role, "entity"})}
         return next((role for role in ROLES if role in strong), None)

@@ -85,6 +85,44 @@ def test_worked_example(tmp_path: Path, case: Case) -> None:
         assert told == case["together"]
 
 
+@pytest.mark.parametrize(
+    ("column", "role"),
+    [
+        ("md5(patient_id || zip)", "entity"),
+        (
+            "md5(concat(case when random() < 0.5 then zip else patient_id end, patient_id))",
+            "entity",
+        ),
+        ("case when random() < 0.5 then md5(patient_id || zip) else md5(patient_id) end", "entity"),
+        ("left(md5(patient_id || zip), 8)", "entity"),
+        ("case when random() < 0.5 then md5(patient_id) else md5(zip) end", "quasi_identifier"),
+        ("md5(case when random() < 0.5 then patient_id else zip end)", "quasi_identifier"),
+        ("upper(coalesce(md5(patient_id), md5(zip)))", "quasi_identifier"),
+    ],
+)
+def test_a_hash_is_a_key_if_each_has_the_entity(tmp_path: Path, column: str, role: str) -> None:
+    document = lineage(
+        tmp_path, models(keys=f"select {column} as key from {{{{ patients }}}}"), cache=tmp_path
+    )
+
+    assert by_name(document)["keys"]["columns"][0]["role"] == role
+    assert document == lineage(
+        tmp_path, models(keys=f"select {column} as key from {{{{ patients }}}}"), cache=tmp_path
+    )
+
+
+def test_a_union_of_hashes_is_a_key_if_each_has_the_entity(tmp_path: Path) -> None:
+    document = lineage(
+        tmp_path,
+        models(
+            keys="select md5(patient_id) as key from {{ patients }} union all "
+            "select md5(zip) from {{ patients }}"
+        ),
+    )
+
+    assert by_name(document)["keys"]["columns"][0]["role"] == "quasi_identifier"
+
+
 # --- laws -----------------------------------------------------------------------------------
 
 CHAIN = models(
