@@ -227,7 +227,7 @@ reveals · `arithmetic` keeps one value, derives of two · `concatenation` keeps
 `hash` hashes · `cut` keeps a hash, generalises the rest · `function` generalises one origin, and
 derives of several · `comparison` is a function that reveals · `figure` aggregates · `rank` and
 `ordered` rank their order · `unknown` goes by its name in known_functions.txt, else is doubted ·
-the others have methods of their own in `kanon_sql/sql/flows.py`.
+the others have methods of their own in `kanon_sql/sql/expression_flows.py`.
 """
 _RULE_BY_CLASS = {each: rule for rule, classes in RULES.items() for each in classes}
 

@@ -12,7 +12,7 @@ from kanon_sql.errors import InputError
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import write_atomically
 from kanon_sql.sql.flow_rules import Doubt, Origin, TracedColumn
-from kanon_sql.sql.flows import Relation
+from kanon_sql.sql.query_scope import Relation
 
 FILE = "lineage.json"
 _SETS = ("selected", "people")

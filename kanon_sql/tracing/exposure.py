@@ -31,7 +31,7 @@ from kanon_sql.sql.flow_rules import (
     Origin,
     TracedColumn,
 )
-from kanon_sql.sql.flows import Relation
+from kanon_sql.sql.query_scope import Relation
 from kanon_sql.tracing.people import People
 from kanon_sql.tracing.project import (
     PERSONAL,

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from kanon_sql.results.lineage import ComposedTest, Composition, ModelLineage
 from kanon_sql.sql.flow_rules import DERIVED, PERSONS, Origin
-from kanon_sql.sql.flows import Relation
+from kanon_sql.sql.query_scope import Relation
 
 TELLING = ("quasi_identifier", "event", "personal", "sensitive")
 """The roles that tell something of a person."""

@@ -21,15 +21,8 @@ from kanon_sql.sql.flow_rules import (
     TracedColumn,
     merged,
 )
-from kanon_sql.sql.flows import (
-    INLINED,
-    UNKNOWN,
-    Reader,
-    Relation,
-    Unreadable,
-    fixed_point,
-    name_parts,
-)
+from kanon_sql.sql.flows import INLINED, Reader, Unreadable, name_parts
+from kanon_sql.sql.query_scope import UNKNOWN, Relation, fixed_point
 from kanon_sql.tracing.cache import Cache, Found
 
 PERSONAL = "personal"

@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from kanon_sql.sql import flow_rules
 from kanon_sql.sql.flow_rules import HOWS, RULES, Origin, TracedColumn, known_functions, rule_of
-from kanon_sql.sql.flows import Reader, Relation, Unreadable
+from kanon_sql.sql.flows import Reader, Unreadable
+from kanon_sql.sql.query_scope import Relation
 
 PATIENTS = {
     "patient_id": "entity",

@@ -9,7 +9,8 @@ from random_queries import TABLES, Tried
 from sqlglot import exp
 
 from kanon_sql.sql.flow_rules import Origin, TracedColumn
-from kanon_sql.sql.flows import Reader, Relation
+from kanon_sql.sql.flows import Reader
+from kanon_sql.sql.query_scope import Relation
 
 SCHEMA = {
     (name,): Relation(
