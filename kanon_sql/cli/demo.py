@@ -1,5 +1,7 @@
 """The demo: a hospital release, the voter list that contains its patients, tables made of it.
 
+A dbt project on the same tables shows how roles are followed.
+
 A seeded generator makes every run identical. The columns are those of Sweeney's linkage attack: a
 release without names, and a public list with names that shares three columns with it (Sweeney 2002,
 k-anonymity, section 1).
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 SPEC = "kanon.yml"
 RESULT = "result.json"
 REPORT = "report.html"
+DBT = "dbt"
 SEED = 1997
 VOTERS = 20_000
 PATIENTS = 2_000
@@ -104,6 +107,10 @@ def write(folder: Path, *, overwrite: bool = False) -> None:
         for name in ("voters", "visits"):
             (unfinished / f"{name}.csv").unlink()
         (unfinished / SPEC).write_text(_shipped_text("demo_spec.yml"), encoding="utf-8")
+        for name, text in shipped("kanon_sql.cli", "demo_dbt.yml").items():
+            path = unfinished / DBT / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
 
 
 def write_report(folder: Path, result: AuditResult) -> None:
@@ -130,6 +137,7 @@ def next_commands(folder: Path, command: str = "kanon-sql") -> str:
     """Suggested commands on the demo folder, invoking the program as `command`."""
     names = {"spec": SPEC, "report": REPORT, "table": "patients.csv"}
     names |= {"visits": "visits.parquet", "published": "published.csv"}
+    names |= {"project": f"{DBT}/README.md"}
     return Template(_shipped_text("demo_next.txt").rstrip()).substitute(
         {name: shlex.quote(str(folder / file)) for name, file in names.items()},
         command=command,

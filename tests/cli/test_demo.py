@@ -33,6 +33,7 @@ def rows(path: Path) -> list[tuple[object, ...]]:
 
 def test_it_writes_the_data_and_the_spec(folder):
     assert sorted(os.listdir(folder)) == [
+        "dbt",
         "kanon.yml",
         "patients.csv",
         "patients.parquet",
@@ -62,8 +63,9 @@ def test_every_patient_is_a_voter(folder):
 
 def test_the_same_people_are_drawn_each_time(folder, tmp_path):
     demo.write(tmp_path / "again")
-    for name in os.listdir(folder):
-        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+    for file in (each for each in folder.rglob("*") if each.is_file()):
+        again = tmp_path / "again" / file.relative_to(folder)
+        assert again.read_bytes() == file.read_bytes()
 
 
 def test_a_folder_that_holds_files_is_kept(folder, tmp_path):
@@ -211,3 +213,28 @@ def test_a_program_on_the_path_is_called_by_its_name(tmp_path, monkeypatch):
     assert demo.own_command() == str(program)
     monkeypatch.setattr(sys, "argv", ["/lib/kanon_sql/__main__.py"])
     assert demo.own_command() == f"{shlex.quote(sys.executable)} -m kanon_sql"
+
+
+def test_the_dbt_project_goes_from_a_gap_to_a_green_gate(tmp_path: Path) -> None:
+    """The three commands of its README, by a shell, with the database's own dbt."""
+    pytest.importorskip("dbt.cli.main", reason="dbt-core is not installed")
+    demo.write(tmp_path / "demo")
+    project = tmp_path / "demo" / demo.DBT
+    block = (project / "README.md").read_text(encoding="utf-8").split("```sh\n")[1].split("```")[0]
+    commands = [line for line in block.splitlines() if not line.startswith("#")]
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+    }
+
+    gap, proposal, gate = (
+        subprocess.run(command, shell=True, cwd=project, env=environment, **text)
+        for text in [{"capture_output": True, "text": True}]
+        for command in commands
+    )
+
+    assert (gap.returncode, proposal.returncode, gate.returncode) == (1, 0, 0), gate.stderr
+    assert "GAP       research_cohort" in gap.stdout
+    assert "audited   research_cohort" in gate.stdout
+    assert "holds     k-anonymity" in gate.stdout
