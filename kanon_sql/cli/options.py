@@ -244,6 +244,8 @@ RELEASE = (
     OF_RELEASE.option("view_name", "--name", metavar="NAME"),
     OF_RELEASE.option("single_view"),
     retired("--keep-order", NO_SOURCE_ORDER),
+    OF_RELEASE.option("entity_in_release", metavar="keep|renumber|drop"),
+    OF_RELEASE.option("seed", type=int, metavar="N"),
     OF_RELEASE.option("untouched", "--unassigned", "--untouched", metavar="warn|drop|error"),
     *declared("run", "result"),
     OF_RELEASE.option("overwrite"),

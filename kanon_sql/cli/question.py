@@ -297,6 +297,8 @@ def _one_table_spec(
                 if name not in events or name in quasi_identifiers
             },
             "events": {name: of_columns[name] for name in events},
+            # The option is one of the release, whose sentences name it.
+            "entity_in_release": "keep",
         }
         | more
     )

@@ -69,6 +69,7 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 Nulls = Literal["value", "wildcard"]
 SensitiveNulls = Literal["value", "unknown"]
 Unassigned = Literal["warn", "drop", "error"]
+EntityInRelease = Literal["keep", "renumber", "drop"]
 TablesKey = Literal["tables", "published"]
 """The keys of a spec that list tables: those to audit, and those that are published."""
 
@@ -143,6 +144,9 @@ class TableSpec(SpecPart, BaseModel):
     undecided: ColumnNames = []
     """Columns whose role is still open. An audit refuses to run until all have one, because a
     missed quasi-identifier makes a check pass wrongly."""
+    entity_in_release: EntityInRelease = "keep"
+    """What a release does with the entity: publish it with a warning, replace it by random numbers,
+    or drop it."""
     unassigned: Unassigned = "warn"
     """What a release does with columns that have no role: publish them with a warning, drop them,
     or refuse."""
@@ -266,6 +270,15 @@ class TableSpec(SpecPart, BaseModel):
                     f"events.{name}: {idle or 'at_most'} is for a release, and events are only "
                     "audited. Leave it out."
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _require_entity_of_release(self) -> TableSpec:
+        if self.entity_in_release != "keep" and not self.entity:
+            raise ValueError(
+                f"entity_in_release: {self.entity_in_release} needs an entity, the column that "
+                f"identifies the person: {option('entity', 'COLUMN')}."
+            )
         return self
 
     @model_validator(mode="after")
