@@ -68,6 +68,7 @@ def other_table(kind: OtherTableKind, *parts: str) -> Iterator[Callable[[Any], A
 
 _ENTITY = OF_TABLE.option("entity", metavar="COL")
 _ROLES = (OF_TABLE.option("sensitive"), OF_TABLE.option("identifiers"))
+HOUSEHOLD = (OF_TABLE.option("household", metavar="COL"),)
 ROLE_OPTIONS = (
     OF_TABLE.option("quasi_identifiers", "--qi", "--quasi-identifiers", **COLUMNS),
     OF_TABLE.option("events", **COLUMNS),
@@ -101,6 +102,7 @@ SOURCE = (
 )
 RELEASE_QUESTION = (
     *ROLE_OPTIONS,
+    *HOUSEHOLD,
     *CHECKS,
     *EARLIER_RELEASES,
     *HIERARCHIES,
@@ -113,6 +115,7 @@ RELEASE_QUESTION = (
 )
 QUESTION = (
     *ROLE_OPTIONS,
+    *HOUSEHOLD,
     *CHECKS,
     *POLICY,
     *EARLIER_RELEASES,

@@ -164,6 +164,7 @@ IN_WORDS = tomllib.loads(
 FIGURES_OF_SIZES = (
     *("uniques", "prosecutor.average", "prosecutor.at_risk"),
     *("individual.highest", "individual.average"),
+    *("household.highest", "household.average", "household.at_risk"),
 )
 FIGURES_OF_MATCHES = (
     *("journalist.highest", "journalist.average", "journalist.at_risk", "marketer.average"),
@@ -344,7 +345,7 @@ class Model(Described):
         >>> from kanon_sql import KAnonymity
         >>> KAnonymity(k=5).table_figures
         ('uniques', 'prosecutor.average', 'prosecutor.at_risk', 'individual.highest', \
-'individual.average')
+'individual.average', 'household.highest', 'household.average', 'household.at_risk')
         """
         return FIGURES_OF_SIZES if self.answered_by == "sizes" or self.least_size else ()
 

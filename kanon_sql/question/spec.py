@@ -168,6 +168,9 @@ class TableSpec(SpecPart, BaseModel):
     checked."""
     weight: Text | None = None
     """The survey weight column: how many people of the population a record represents."""
+    household: Text | None = None
+    """The column that identifies the household of a person; measures the chance that at least one
+    person of a household is found."""
     null_strings: ColumnNames = []
     """Text read as NULL in a text file, besides the empty field; a release writes the first."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
@@ -256,6 +259,12 @@ class TableSpec(SpecPart, BaseModel):
             raise ValueError(
                 f"events can't be combined with {'a weight' if self.weight else 'nulls: wildcard'}:"
                 " people are counted, and NULL is a value. Leave out one of the two."
+            )
+        if not self.quasi_identifiers and self.household:
+            raise ValueError(
+                "household risk is read off classes, and there are no quasi-identifiers beside the "
+                f"events: name them with {option('quasi_identifiers', 'COLUMN')}, or leave out "
+                f"{option('household')}."
             )
         if not self.quasi_identifiers and (self.references or self.earlier_releases):
             other = "a reference" if self.references else "an earlier release"

@@ -236,6 +236,19 @@ ASKED = {
         ],
         step="survey_classes",
     ),
+    "households": Asked(
+        {"quasi_identifiers": ["zip"], "household": "age", "where": "age > 0"},
+        [{"kanon_households": 2, "kanon_people": 5, "kanon_highest": 3 / 4,
+          "kanon_found": 3 * (1 - (2 / 3) ** 3) + 2 * 3 / 4, "kanon_at_risk": 5}],
+        step="households",
+    ),
+    "households_of_people": Asked(
+        {"quasi_identifiers": ["zip"], "household": "age", "entity": "patient",
+         "where": "age > 0"},
+        [{"kanon_households": 2, "kanon_people": 3, "kanon_highest": 1,
+          "kanon_found": 2 * 3 / 4 + 1, "kanon_at_risk": 3}],
+        step="households",
+    ),
     "delta_presence": Asked(
         {"checks": [kanon.DeltaPresence(min=0.1, max=0.5)]},
         [

@@ -298,11 +298,15 @@ def tables_with_a_tree(draw: st.DrawFn) -> tuple[Filled, oracle.Question]:
 
 @st.composite
 def surveys(draw: st.DrawFn) -> tuple[Filled, oracle.Question]:
-    """A table whose records stand for so many people each."""
-    names = draw(st.lists(st.sampled_from(NAMES), min_size=4, max_size=4, unique=True))
-    table = draw(filled(tuple(names), (TEXT, INTEGER, SURVEY_WEIGHT, PERSON)))
-    entity = draw(st.sampled_from([None, names[3]]))
-    return table, oracle.Question(quasi_identifiers=names[:2], weight=names[2], entity=entity)
+    """A table whose records stand for so many people each, who live in households."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=5, max_size=5, unique=True))
+    table = draw(filled(tuple(names), (TEXT, INTEGER, SURVEY_WEIGHT, PERSON, PERSON)))
+    return table, oracle.Question(
+        quasi_identifiers=names[:2],
+        weight=names[2],
+        entity=draw(st.sampled_from([None, names[3]])),
+        household=draw(st.sampled_from([None, names[4]])),
+    )
 
 
 @st.composite

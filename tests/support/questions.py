@@ -371,6 +371,8 @@ EVERYTHING = {
     "wildcards": alone(PEOPLE, of(OF_RECORDS), nulls="wildcard"),
     "a survey": alone(PEOPLE, [], weight="kanon_size"),
     "a survey of people": alone(PEOPLE, [], weight="kanon_size", entity="it's"),
+    "households": alone(PEOPLE, [], household="kanon_size"),
+    "households of people": alone(PEOPLE, [], household="kanon_size", entity="it's"),
     "beside a reference": beside(of(OF_REFERENCES, **STRICT)),
     "beside a union": beside(of(OF_REFERENCES, **UNION), entity="it's"),
     "beside people": beside(of(OF_REFERENCES, **EXACT), whose="it's", entity="it's"),

@@ -312,6 +312,11 @@ class ReleaseJob:
         ]
         unsearched = [] if self.options.algorithm == "optimal" else unsearched
         yield from self._warnings_of_entity(after)
+        if self.question.household:
+            yield (
+                f'The household "{self.question.household.name}" is in the release and links the '
+                "people of a household. If it is used anywhere else, replace it."
+            )
         if self.question.weight:
             yield (
                 f'The weight "{self.question.weight.name}" is in the release unchanged. If it was '

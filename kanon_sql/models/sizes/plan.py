@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from kanon_sql.models.base import Model
+from kanon_sql.models.base import AT_RISK, Model
 from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.plan.check_scope import CheckScope
 from kanon_sql.plan.pass_conditions import required_size, size_conditions
@@ -27,6 +27,9 @@ from kanon_sql.plan.steps import (
 from kanon_sql.question.spec import SHOWN
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
+
+HOUSEHOLDS = "households"
+"""The step on the risk of households."""
 
 
 def bound(model: Model, scope: CheckScope) -> BoundCheck:
@@ -49,6 +52,28 @@ def steps_on_people(question: ResolvedQuestion, keyed: ResolvedQuestion) -> Iter
     yield PlannedStep(statement=_number_of_people(question), when=with_records)
     yield PlannedStep(statement=_profiles(question), when=in_several_classes)
     yield PlannedStep(statement=smallest_classes(keyed), when=in_several_classes)
+
+
+def households(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+    """The step that measures the risk of households, where their column is named."""
+    household, columns = question.household, list(question.quasi_identifiers)
+    if household is None:
+        return
+    statement = step(
+        question,
+        HOUSEHOLDS,
+        f"How likely is it that at least one person of a household ({household.name}) in "
+        f"{audited(question)} is found?",
+        render(
+            "household_risk",
+            relation=records(question, with_entity(question, [*columns, household])),
+            columns=columns,
+            household=household,
+            threshold=AT_RISK,
+            entity=question.entity,
+        ),
+    )
+    yield PlannedStep(statement=statement, when=with_records)
 
 
 def _classes(question: ResolvedQuestion) -> Statement:

@@ -223,6 +223,7 @@ def findings(table: TableResult) -> list[str]:
         *_generalised_references(table),
         *_journalist(table),
         *_individual(table),
+        *_household(table),
         *events.worst_case(events.points(table), table.summary.people or 0),
     ]
 
@@ -312,6 +313,18 @@ def _individual(table: TableResult) -> Iterator[str]:
             f"re-identifications are expected; a person's chance{_from_one(table)} is "
             f"{percent(risk['highest'])} at most, and {percent(risk['average'])} on average "
             "(individual risk, an estimate)."
+        )
+
+
+def _household(table: TableResult) -> Iterator[str]:
+    """The risk that at least one person of a household is found."""
+    risk = table.risk.get("household")
+    if risk:
+        households = counted(int(risk["households"]), "household")
+        yield (
+            f"Of {households}, at least one person is found with a chance of "
+            f"{percent(risk['highest'])} at most; averaged over the {members(table)}, that is "
+            f"{percent(risk['average'])} (household risk). {_above_threshold(risk, table)}"
         )
 
 
