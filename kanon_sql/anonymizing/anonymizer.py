@@ -352,7 +352,8 @@ def the_table(spec: AuditSpec) -> TableSpec:
 
 
 def _required_k(table_spec: TableSpec) -> int:
-    sizes = [check.k for check in table_spec.checks if isinstance(check, KAnonymity) and check.k]
+    checks = [check for check in table_spec.checks if isinstance(check, KAnonymity)]
+    sizes = [size for check in checks if (size := check.least_size)]
     if not sizes:
         raise SpecError(
             f"say how many records each class of the release must have, as in {option('k', 5)}."

@@ -185,10 +185,14 @@ def _about(check: Model, table: TableSpec) -> tuple[object, ...]:
         "reference": list(table.references),
         "earlier": list(table.earlier_releases),
     }
-    return check.name(), *(
-        getattr(check, key, None) or (names[0] if len(names) == 1 else None)
-        for key, names in only.items()
-        if hasattr(check, key)
+    return (
+        check.name(),
+        getattr(check, "columns", None),
+        *(
+            getattr(check, key, None) or (names[0] if len(names) == 1 else None)
+            for key, names in only.items()
+            if hasattr(check, key)
+        ),
     )
 
 

@@ -690,7 +690,7 @@ def sole_required_k(result: ReleaseFindings) -> int | None:
     """The required k if it is the only requirement, else None."""
     [table] = result.tables
     required = [check for check in table.checks if check.holds is not None]
-    if [check.model for check in required] != ["k_anonymity"]:
+    if [tables.is_k_of_all(check) for check in required] != [True]:
         return None
     k: int | None = required[0].parameters.get("k")
     return k

@@ -236,6 +236,23 @@ ASKED = {
         ],
         step="survey_classes",
     ),
+    "column_sets": Asked(
+        {"checks": [kanon.KAnonymity(k=4, columns=["zip"]), kanon.KAnonymity(columns=["age"])],
+         "quasi_identifiers": ["zip", "age"], "where": "age > 0"},
+        [
+            {"kanon_set": 1, "kanon_size": 2, "kanon_violating_classes": 2,
+             "kanon_violating_records": 5},
+            {"kanon_set": 2, "kanon_size": 2},
+        ],
+        step="column_sets",
+    ),
+    "column_sets_of_people": Asked(
+        {"checks": [kanon.KAnonymity(k=2, columns=["zip"])], "entity": "patient",
+         "quasi_identifiers": ["zip", "age"], "where": "age > 0"},
+        [{"kanon_set": 1, "kanon_size": 1, "kanon_violating_classes": 1,
+          "kanon_violating_records": 2, "kanon_violating_people": 1}],
+        step="column_sets",
+    ),
     "households": Asked(
         {"quasi_identifiers": ["zip"], "household": "age", "where": "age > 0"},
         [{"kanon_households": 2, "kanon_people": 5, "kanon_highest": 3 / 4,

@@ -214,7 +214,9 @@ def asked_tables(
     sensitive = names[3 : 3 + draw(st.integers(0, 2))]
     drawn = [draw(st.sampled_from(kinds)) for _ in names[:5]]
     nulls = draw(st.sampled_from(["value", "value", "value", "wildcard"]))
-    checks = [one_of(OF_RECORDS)]
+    some = st.lists(st.sampled_from(columns), min_size=1, unique=True)
+    of_a_set = st.fixed_dictionaries({"columns": some}, optional={"k": st.sampled_from(COUNTS)})
+    checks = [one_of(OF_RECORDS), of_a_set.map(lambda of: {"k_anonymity": of})]
     if nulls == "value":
         checks += [one_of(OF_RECORDS | OF_A_SAMPLE)]
         # Every other question is about values, where there are any.

@@ -264,7 +264,7 @@ def _asked_and_measured(
             yield "km_anonymity", {}, False
         if not question.quasi_identifiers:
             return
-    if "k_anonymity" not in dict(asked):
+    if not any(name == "k_anonymity" and "columns" not in p for name, p in asked):
         yield "k_anonymity", {}, False
     names = list(question.references or {})
     matched = [p.get("reference", names[0]) for name, p in asked if name == "k_map"]
@@ -486,10 +486,14 @@ def model(
 @model("k")
 def k_anonymity(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """Sweeney 2002, definition 3: every combination occurs at least k times."""
+    if columns := parameters.get("columns"):
+        records = [record for each in classes for record in each.records]
+        question = replace(question, quasi_identifiers=[*columns])
+        classes = equivalence_classes(records, question)
     figures: dict[str, Any] = {"achieved": min(each.size for each in classes)}
     if question.nulls == "wildcard":
         figures["achieved_nulls_as_value"] = min(len(each.records) for each in classes)
-    if question.entity:
+    if question.entity and not columns:
         sizes = profiles(classes, question)
         figures["profile_k"] = min(sizes)
         figures["profile_uniques"] = sizes.count(1)

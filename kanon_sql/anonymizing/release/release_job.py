@@ -149,7 +149,11 @@ class ReleaseJob:
 
     def for_k(self, k: int) -> ReleaseJob:
         """The job with another k in place of its own."""
-        checks = [check for check in self.table_spec.checks if not isinstance(check, KAnonymity)]
+        checks = [
+            check
+            for check in self.table_spec.checks
+            if not isinstance(check, KAnonymity) or check.columns
+        ]
         table_spec = self.table_spec.model_copy(update={"checks": [KAnonymity(k=k), *checks]})
         plan = replace(self.plan, question=with_k(self.question, k))
         return replace(self, table_spec=table_spec, k=k, plan=plan)

@@ -196,11 +196,16 @@ def required_k(table: TableResult) -> int | None:
     return max(_required(table), default=None)
 
 
+def is_k_of_all(check: CheckResult) -> bool:
+    """Whether a check is k-anonymity by all quasi-identifiers."""
+    return check.model == "k_anonymity" and not check.parameters.get("columns")
+
+
 def _required(table: TableResult) -> set[int]:
     return {
         check.parameters["k"]
         for check in table.checks
-        if check.model == "k_anonymity" and "k" in check.parameters
+        if is_k_of_all(check) and "k" in check.parameters
     }
 
 
@@ -458,7 +463,7 @@ def _larger_classes(table: TableResult) -> Iterator[str]:
         "Fewer or coarser quasi-identifiers make larger classes: leave one out to see its "
         "effect, or publish years for dates and the first digits of codes."
     )
-    too_small = any(check.model == "k_anonymity" and check.holds is False for check in table.checks)
+    too_small = any(is_k_of_all(check) and check.holds is False for check in table.checks)
     if too_small and table.shown is None and table.nulls == "value":
         yield "--show-values lists classes that are too small."
 
