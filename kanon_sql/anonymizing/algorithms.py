@@ -110,7 +110,8 @@ def _one_level_for_all(
     or if finding it might take longer than the recoding: for large tables, and for checks other
     than k-anonymity in records."""
     checked = [check.model for check in sets.question.checks if check.gates]
-    if sets.question.entity or not all(isinstance(model, KAnonymity) for model in checked):
+    are_sizes = all(isinstance(model, KAnonymity) and model.columns is None for model in checked)
+    if sets.question.entity or not are_sizes:
         return None
     if not is_soon_searched(sets, job.preferred, combinations):
         return None

@@ -84,6 +84,7 @@ def anonymize(
         database = stack.enter_context(opened(table_spec, run, fetches=options.pull_frequencies))
         refuse_time_limit(database, run.timeout)
         refuse_unsupported(database, options)
+        _refuse_numbers_elsewhere(database, table_spec, options)
         folders = dict.fromkeys(path.parent for path in (*options.files, *options.seeds))
         left_over = [warning for folder in folders for warning in remove_leftovers(folder)]
         new = stack.enter_context(new_file(options, database))
@@ -160,6 +161,7 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
     _refuse_before_connecting(table_spec, engine, options)
     with opened(table_spec, RunOptions(engine)) as database:
         refuse_unsupported(database, options)
+        _refuse_numbers_elsewhere(database, table_spec, options)
         plan = planned(spec, 0, database, further=options.named_columns).plan
         refuse_names(plan.question, options, database.dialect)
         refuse_unassigned(plan.question, options)
@@ -219,6 +221,19 @@ def refuse_unsupported(database: Engine, options: ReleaseOptions) -> None:
         raise _records_not_local(options, database.name)
 
 
+def _refuse_numbers_elsewhere(
+    database: Engine, table_spec: TableSpec, options: ReleaseOptions
+) -> None:
+    """Raise `SpecError` for random numbers where nothing can be kept between two statements."""
+    handling = options.handling_of_entity(table_spec)
+    if handling == "renumber" and not (isinstance(database, Hub) and database.materialises):
+        raise SpecError(
+            f"{option('entity_in_release', handling)}: the numbers are drawn once and kept, which "
+            f"{database.name} may not. Drop the entity, or copy the table into a file and release "
+            "that."
+        )
+
+
 def _refuse_local_in_place(database: str, options: ReleaseOptions) -> None:
     """Raise `SpecError` for a local recoding where nothing can be materialised."""
     if options.algorithm == "local" and not options.pull_frequencies:
@@ -245,6 +260,7 @@ def _refuse_before_connecting(table_spec: TableSpec, engine: Any, options: Relea
             "a DuckDB relation is read in its own session, where nothing is kept. Pass its "
             "connection with engine= and the table's name, or to_arrow_table()."
         )
+    options.handling_of_entity(table_spec)
     refuse_for_url(table_spec, engine, options)
 
 
@@ -336,7 +352,8 @@ def the_table(spec: AuditSpec) -> TableSpec:
 
 
 def _required_k(table_spec: TableSpec) -> int:
-    sizes = [check.k for check in table_spec.checks if isinstance(check, KAnonymity) and check.k]
+    checks = [check for check in table_spec.checks if isinstance(check, KAnonymity)]
+    sizes = [size for check in checks if (size := check.least_size)]
     if not sizes:
         raise SpecError(
             f"say how many records each class of the release must have, as in {option('k', 5)}."
@@ -362,6 +379,7 @@ def _released(job: ReleaseJob, new: Written | None) -> ReleaseOutcome:
         job = job.also_searched(with_estimated_sizes(job.question, before))
     job.announce_fetch()
     sets = job.sets()
+    job.number_people(sets)
     allowed = job.options.allowed(records=before.summary.records or 0, k=job.k)
     release = released_by_class if job.options.algorithm == "local" else released_at_levels
     return release(job, sets, before, allowed, new)

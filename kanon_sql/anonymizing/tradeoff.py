@@ -219,7 +219,7 @@ def _with_k(spec: AuditSpec, k: int) -> AuditSpec:
     """The spec with a check of this k in place of its own k-anonymity checks."""
 
     def other(check: Any) -> bool:
-        return not isinstance(check, KAnonymity)
+        return not isinstance(check, KAnonymity) or bool(check.columns)
 
     tables = [
         table.model_copy(update={"checks": [KAnonymity(k=k), *filter(other, table.checks)]})

@@ -159,7 +159,7 @@ def with_k(question: ResolvedQuestion, k: int) -> ResolvedQuestion:
     """The question with the first gating k replaced."""
     checks = list(question.checks)
     for index, check in enumerate(checks):
-        if check.gates and isinstance(check.model, KAnonymity):
+        if check.gates and isinstance(check.model, KAnonymity) and check.model.columns is None:
             checks[index] = replace(check, model=check.model.model_copy(update={"k": k}))
             break
     return replace(question, checks=tuple(checks))

@@ -277,7 +277,9 @@ def shown_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """A check's parameters; a list of values by its length, and no text but names and keywords."""
     shown: dict[str, Any] = {}
     for name, value in parameters.items():
-        if isinstance(value, list | tuple | Mapping):
+        if name == "columns":
+            shown[name] = list(value)
+        elif isinstance(value, list | tuple | Mapping):
             shown[name] = len(value)
         elif not isinstance(value, str) or name in _NAMES:
             shown[name] = value

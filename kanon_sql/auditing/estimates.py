@@ -20,6 +20,7 @@ from kanon_sql.errors import InputError, SpecError
 from kanon_sql.models.base import AT_RISK, Number
 from kanon_sql.models.population.plan import SURVEY, SURVEY_CLASSES, require_scipy
 from kanon_sql.models.reference.plan import ReferenceStep
+from kanon_sql.models.sizes.plan import HOUSEHOLDS
 from kanon_sql.plan.answers import Answers, Counted, everyone, smallest, total
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import ResolvedQuestion
@@ -35,7 +36,9 @@ def risk(plan: Plan, answers: Answers) -> Risk:
     in the release counts with its size in the release.
     """
     if not answers.sizes:
-        attackers = (*ATTACKERS, *(["individual"] if plan.question.weight else []))
+        attackers = [*ATTACKERS]
+        attackers += ["individual"] if plan.question.weight else []
+        attackers += ["household"] if plan.question.household else []
         return Risk(dict.fromkeys(attackers))
     name = next(iter(plan.question.references), None)
     first = next(
@@ -57,6 +60,7 @@ def risk(plan: Plan, answers: Answers) -> Risk:
         else None,
         "marketer": {"average": marketer(of_people)} if of_people else None,
         **({"individual": _individual(answers.rows(SURVEY))} if plan.question.weight else {}),
+        **({"household": _household(answers)} if plan.question.household else {}),
     }
     return Risk(figures)
 
@@ -75,6 +79,22 @@ def _prosecutor(plan: Plan, answers: Answers) -> dict[str, Any]:
         "highest": 1 / smallest(answers.sizes),
         "average": float(average_risk(plan.question, answers)),
         "at_risk": float(share_at_risk(answers.counted, AT_RISK)),
+        "threshold": AT_RISK,
+    }
+
+
+def _household(answers: Answers) -> dict[str, Any] | None:
+    """The chance that at least one person of a household is found, if the attacker knows that they
+    are in the table (Templ, Kowarik, Meindl 2015)."""
+    row = answers.row(HOUSEHOLDS)
+    if row is None:
+        return None
+    people = int(row["kanon_people"])
+    return {
+        "households": int(row["kanon_households"]),
+        "highest": float(row["kanon_highest"]),
+        "average": float(row["kanon_found"]) / people,
+        "at_risk": int(row["kanon_at_risk"]) / people,
         "threshold": AT_RISK,
     }
 

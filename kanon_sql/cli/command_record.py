@@ -127,8 +127,10 @@ def _as_list(value: object) -> Sequence[object]:
 def _is_recorded(option: click.Option, command: click.Command, but: Sequence[str]) -> bool:
     """Whether an option is part of the question, and not `but` left out; `--output` of anonymize is
     the release."""
+    is_release = command.name == "anonymize"
+    # Of a release, the seed would tell the people behind its numbers.
     is_of_the_result = option.name in _OUTPUT_OPTIONS or (
-        option.name == "output" and command.name != "anonymize"
+        option.name == ("seed" if is_release else "output")
     )
     return not is_of_the_result and option.name not in but
 

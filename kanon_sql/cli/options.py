@@ -68,6 +68,7 @@ def other_table(kind: OtherTableKind, *parts: str) -> Iterator[Callable[[Any], A
 
 _ENTITY = OF_TABLE.option("entity", metavar="COL")
 _ROLES = (OF_TABLE.option("sensitive"), OF_TABLE.option("identifiers"))
+HOUSEHOLD = (OF_TABLE.option("household", metavar="COL"),)
 ROLE_OPTIONS = (
     OF_TABLE.option("quasi_identifiers", "--qi", "--quasi-identifiers", **COLUMNS),
     OF_TABLE.option("events", **COLUMNS),
@@ -101,6 +102,7 @@ SOURCE = (
 )
 RELEASE_QUESTION = (
     *ROLE_OPTIONS,
+    *HOUSEHOLD,
     *CHECKS,
     *EARLIER_RELEASES,
     *HIERARCHIES,
@@ -113,6 +115,7 @@ RELEASE_QUESTION = (
 )
 QUESTION = (
     *ROLE_OPTIONS,
+    *HOUSEHOLD,
     *CHECKS,
     *POLICY,
     *EARLIER_RELEASES,
@@ -244,6 +247,8 @@ RELEASE = (
     OF_RELEASE.option("view_name", "--name", metavar="NAME"),
     OF_RELEASE.option("single_view"),
     retired("--keep-order", NO_SOURCE_ORDER),
+    OF_RELEASE.option("entity_in_release", metavar="keep|renumber|drop"),
+    OF_RELEASE.option("seed", type=int, metavar="N"),
     OF_RELEASE.option("untouched", "--unassigned", "--untouched", metavar="warn|drop|error"),
     *declared("run", "result"),
     OF_RELEASE.option("overwrite"),

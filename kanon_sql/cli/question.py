@@ -185,10 +185,14 @@ def _about(check: Model, table: TableSpec) -> tuple[object, ...]:
         "reference": list(table.references),
         "earlier": list(table.earlier_releases),
     }
-    return check.name(), *(
-        getattr(check, key, None) or (names[0] if len(names) == 1 else None)
-        for key, names in only.items()
-        if hasattr(check, key)
+    return (
+        check.name(),
+        getattr(check, "columns", None),
+        *(
+            getattr(check, key, None) or (names[0] if len(names) == 1 else None)
+            for key, names in only.items()
+            if hasattr(check, key)
+        ),
     )
 
 
@@ -297,6 +301,8 @@ def _one_table_spec(
                 if name not in events or name in quasi_identifiers
             },
             "events": {name: of_columns[name] for name in events},
+            # The option is one of the release, whose sentences name it.
+            "entity_in_release": "keep",
         }
         | more
     )

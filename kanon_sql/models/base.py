@@ -82,6 +82,19 @@ def _value_list(value: Any) -> Any:
     return tuple(value)
 
 
+def _column_set(value: Any) -> Any:
+    """The names of a column set, which a text joins by +, without duplicates."""
+    names = value.split("+") if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not names:
+        raise ValueError("must be names of quasi-identifiers, as in zip+sex or [zip, sex]")
+    names = [name.strip() if isinstance(name, str) else name for name in names]
+    if not all(isinstance(name, str) and name for name in names):
+        raise ValueError("must be names of quasi-identifiers, as in zip+sex or [zip, sex]")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f'names "{twice}" twice')
+    return tuple(names)
+
+
 Count = Annotated[int, Bounds("a whole number, 1 or more", {"minimum": 1}, is_whole=True)]
 FirstRecords = Annotated[
     int,
@@ -111,6 +124,20 @@ Values = Annotated[
     tuple[Any, ...],
     BeforeValidator(_value_list),
     WithJsonSchema({"type": "array", "minItems": 1}),
+]
+
+
+ColumnSet = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_column_set),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "array", "minItems": 1, "items": {"type": "string"}},
+                {"type": "string"},
+            ]
+        }
+    ),
 ]
 
 
@@ -164,6 +191,7 @@ IN_WORDS = tomllib.loads(
 FIGURES_OF_SIZES = (
     *("uniques", "prosecutor.average", "prosecutor.at_risk"),
     *("individual.highest", "individual.average"),
+    *("household.highest", "household.average", "household.at_risk"),
 )
 FIGURES_OF_MATCHES = (
     *("journalist.highest", "journalist.average", "journalist.at_risk", "marketer.average"),
@@ -344,7 +372,7 @@ class Model(Described):
         >>> from kanon_sql import KAnonymity
         >>> KAnonymity(k=5).table_figures
         ('uniques', 'prosecutor.average', 'prosecutor.at_risk', 'individual.highest', \
-'individual.average')
+'individual.average', 'household.highest', 'household.average', 'household.at_risk')
         """
         return FIGURES_OF_SIZES if self.answered_by == "sizes" or self.least_size else ()
 

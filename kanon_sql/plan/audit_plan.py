@@ -14,7 +14,13 @@ from functools import cache, partial
 
 from kanon_sql.errors import SpecError
 from kanon_sql.models.catalogue import family_part
-from kanon_sql.models.sizes.plan import classes, small_classes, steps_on_people
+from kanon_sql.models.sizes.plan import (
+    classes,
+    column_sets,
+    households,
+    small_classes,
+    steps_on_people,
+)
 from kanon_sql.models.values.plan import (
     distance_steps,
     named_values_steps,
@@ -110,6 +116,8 @@ def _steps_on_classes(question: ResolvedQuestion, keyed: ResolvedQuestion) -> It
     yield from steps_on_people(question, keyed) if question.entity else ()
     of_people = (*(read.people for read in sensitive), *(read.people for read in distances))
     yield from (people for people in of_people if people)
+    yield from column_sets(question)
+    yield from households(question)
     for name in ("population", "reference", "earlier"):
         yield from family_part(name, "plan").steps(question)
     yield from other_columns_steps(question)

@@ -54,6 +54,7 @@ def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:
         sensitive=roles.sensitive,
         entity=roles.entity,
         weight=roles.weight,
+        household=roles.household,
         others=tuple(_bind_other(other, roles, facts) for other in roles.others),
         checks=roles.checks,
         levels=levels,

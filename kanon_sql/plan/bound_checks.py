@@ -57,7 +57,7 @@ def _default_checks(
     spec: TableSpec, sensitive: tuple[BoundColumn, ...], requested: Sequence[Model]
 ) -> Iterator[BoundCheck]:
     """Default measures: few if any check gates, otherwise every model without parameters."""
-    if not any(isinstance(model, KAnonymity) for model in requested):
+    if not any(isinstance(model, KAnonymity) and model.columns is None for model in requested):
         yield BoundCheck(KAnonymity(), requested=False)
     matched = {model.reference for model in requested if isinstance(model, KMap)}
     for reference in spec.references:

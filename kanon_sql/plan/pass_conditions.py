@@ -12,11 +12,11 @@ from kanon_sql.plan.question import ResolvedQuestion
 def required_size(question: ResolvedQuestion) -> int | None:
     """The largest k among gating k-anonymity checks; None without one."""
     sizes = (
-        check.model.k
+        check.model.least_size
         for check in question.checks
-        if check.gates and isinstance(check.model, KAnonymity) and check.model.k is not None
+        if check.gates and isinstance(check.model, KAnonymity)
     )
-    return max(sizes, default=None)
+    return max((size for size in sizes if size is not None), default=None)
 
 
 def size_conditions(size: int | None) -> Iterator[str]:

@@ -236,6 +236,12 @@ WITH_ENTITY = PreconditionKind(
     "with a condition.",
     "kanon_without_entity",
 )
+_WITH_HOUSEHOLD = WITH_ENTITY._replace(
+    question="How many records in {table} belong to no household?",
+    sentence="{table}: {kanon_without_entity:,} of {kanon_records:,} records have no "
+    '"{column}", so nobody knows which household is theirs. Fill it in, or leave those records '
+    "out with a condition.",
+)
 _WEIGHTS = PreconditionKind(
     "not_a_weight",
     "How many weights in {table} are no number of people?",
@@ -269,6 +275,11 @@ def preconditions(question: ResolvedQuestion) -> Iterator[Precondition]:
         arguments = {"relation": records(question, [question.weight]), "weight": question.weight}
         yield _SURVEY_WEIGHTS.of(
             question, "survey_weights", question.table, question.weight.name, arguments
+        )
+    if household := question.household:
+        arguments = {"relation": records(question, [household]), "entity": household}
+        yield _WITH_HOUSEHOLD.of(
+            question, "without_household", question.table, household.name, arguments
         )
     for other in question.others:
         yield from _other_table_preconditions(question, other)

@@ -128,6 +128,7 @@ class Roles:
     insensitive: tuple[Column, ...]
     entity: BoundColumn | None
     weight: BoundColumn | None
+    household: BoundColumn | None
     levels: Mapping[str, int]
     """Requested generalisation level, by quasi-identifier."""
     where: Condition | None = None
@@ -278,6 +279,7 @@ class ResolvedQuestion:
     sensitive: tuple[BoundColumn, ...]
     entity: BoundColumn | None
     weight: BoundColumn | None
+    household: BoundColumn | None
     others: tuple[OtherTable, ...]
     checks: tuple[BoundCheck, ...]
     levels: tuple[AtLevel, ...] = ()

@@ -95,6 +95,9 @@ def _with_columns(spec: TableSpec, table: Table, *, may_lack_columns: bool) -> R
         if spec.entity
         else None,
         weight=column_named(spec.weight, table, ("weight",)) if spec.weight else None,
+        household=column_named(spec.household, table, ("household",), "kanon_household")
+        if spec.household
+        else None,
         levels=levels_of(spec.levels, (*quasi_identifiers, *events)),
     )
 
@@ -112,6 +115,7 @@ def _refuse_unsuited(roles: Roles) -> None:
     for role_column, noun, reason in (
         (roles.entity, "an entity", "in which people could be counted"),
         (roles.weight, "a survey weight", "of which the weights could be added up"),
+        (roles.household, "a household", "in which its people could be found"),
     ):
         if spec.nulls == "wildcard" and role_column:
             raise SpecError(

@@ -107,6 +107,7 @@ class TableArguments(SourceArguments, total=False):
     """The settings of a table that every function of the API takes besides the main ones."""
 
     entity: str | None
+    household: str | None
     events: QuasiIdentifiers
     identifiers: Names
     insensitive: Names | Mapping[str, str]

@@ -38,6 +38,7 @@ ROLES = (
     Role("undecided", "undecided"),
     Role("entity", "the entity", "entity", is_single=True, is_compared=True),
     Role("weight", "the weight", "weight", is_single=True),
+    Role("household", "the household", is_single=True, is_compared=True),
 )
 """Every role, in the order in which a spec is read."""
 NAMES = tuple(role.name for role in ROLES if role.name)

@@ -69,6 +69,7 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 Nulls = Literal["value", "wildcard"]
 SensitiveNulls = Literal["value", "unknown"]
 Unassigned = Literal["warn", "drop", "error"]
+EntityInRelease = Literal["keep", "renumber", "drop"]
 TablesKey = Literal["tables", "published"]
 """The keys of a spec that list tables: those to audit, and those that are published."""
 
@@ -143,6 +144,9 @@ class TableSpec(SpecPart, BaseModel):
     undecided: ColumnNames = []
     """Columns whose role is still open. An audit refuses to run until all have one, because a
     missed quasi-identifier makes a check pass wrongly."""
+    entity_in_release: EntityInRelease = "keep"
+    """What a release does with the entity: publish it with a warning, replace it by random numbers,
+    or drop it."""
     unassigned: Unassigned = "warn"
     """What a release does with columns that have no role: publish them with a warning, drop them,
     or refuse."""
@@ -164,6 +168,9 @@ class TableSpec(SpecPart, BaseModel):
     checked."""
     weight: Text | None = None
     """The survey weight column: how many people of the population a record represents."""
+    household: Text | None = None
+    """The column that identifies the household of a person; measures the chance that at least one
+    person of a household is found."""
     null_strings: ColumnNames = []
     """Text read as NULL in a text file, besides the empty field; a release writes the first."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
@@ -253,6 +260,12 @@ class TableSpec(SpecPart, BaseModel):
                 f"events can't be combined with {'a weight' if self.weight else 'nulls: wildcard'}:"
                 " people are counted, and NULL is a value. Leave out one of the two."
             )
+        if not self.quasi_identifiers and self.household:
+            raise ValueError(
+                "household risk is read off classes, and there are no quasi-identifiers beside the "
+                f"events: name them with {option('quasi_identifiers', 'COLUMN')}, or leave out "
+                f"{option('household')}."
+            )
         if not self.quasi_identifiers and (self.references or self.earlier_releases):
             other = "a reference" if self.references else "an earlier release"
             raise ValueError(
@@ -266,6 +279,15 @@ class TableSpec(SpecPart, BaseModel):
                     f"events.{name}: {idle or 'at_most'} is for a release, and events are only "
                     "audited. Leave it out."
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _require_entity_of_release(self) -> TableSpec:
+        if self.entity_in_release != "keep" and not self.entity:
+            raise ValueError(
+                f"entity_in_release: {self.entity_in_release} needs an entity, the column that "
+                f"identifies the person: {option('entity', 'COLUMN')}."
+            )
         return self
 
     @model_validator(mode="after")

@@ -275,6 +275,7 @@ _ROLES = {
     "identifier": "an identifier, as named",
     "entity": "the entity, as named",
     "weight": "the weight, as named",
+    "household": "the household, as named",
 }
 
 

@@ -240,10 +240,10 @@ def outcome(result: ReleaseFindings) -> list[str]:
             *_nearest_levels(anonymization),
             *_star_class(anonymization, table),
         ]
-    writing_hint = (
-        sentence("how_to_write") if _is_embedded(table) else sentence("how_to_write_views")
-    )
-    return [tables.outcome(table), *(written or [writing_hint])]
+    hint = "how_to_write" if _is_embedded(table) else "how_to_write_views"
+    if anonymization.entity_in_release == "renumber":
+        hint = "how_to_write_records"
+    return [tables.outcome(table), *(written or [sentence(hint)])]
 
 
 def _star_class(release: Anonymization, table: TableResult) -> Iterator[str]:
@@ -690,7 +690,7 @@ def sole_required_k(result: ReleaseFindings) -> int | None:
     """The required k if it is the only requirement, else None."""
     [table] = result.tables
     required = [check for check in table.checks if check.holds is not None]
-    if [check.model for check in required] != ["k_anonymity"]:
+    if [tables.is_k_of_all(check) for check in required] != [True]:
         return None
     k: int | None = required[0].parameters.get("k")
     return k

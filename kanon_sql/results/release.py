@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Literal
 
+from kanon_sql.question.spec import EntityInRelease
 from kanon_sql.results.table import (
     IF_SET,
     INLINED,
@@ -355,6 +356,9 @@ class Anonymization(JsonPart):
     compared: tuple[Compared, ...] = field(default=(), metadata=IF_SET)
     """The release by each algorithm, if they were compared."""
     untouched: Untouched = Untouched()
+    entity_in_release: EntityInRelease = field(default="keep", metadata=IF_SET)
+    """What became of the entity, if there is one: kept, replaced by random numbers, or left out, in
+    which case the figures of the release are of records."""
     views: tuple[str, ...] = field(repr=False, compare=False)
     """Executable SQL of the release, with its hierarchies' values; empty if read from JSON."""
     views_without_values: tuple[str, ...] | None = field(

@@ -398,8 +398,8 @@ _NAMED: dict[tuple[Any, str], Schema] = {
 }
 _RISK: Schema = {
     "type": "object",
-    "description": "By attacker: prosecutor, journalist, marketer or individual; null where not "
-    "measured.",
+    "description": "By attacker: prosecutor, journalist, marketer, individual or household; null "
+    "where not measured.",
     "additionalProperties": {
         "anyOf": [{"type": "object", "additionalProperties": _FIGURE}, {"type": "null"}]
     },

@@ -467,6 +467,15 @@ RELEASES: dict[str, dict[str, Any]] = {
         "entity": "person",
         "k": 20,
     },
+    "people_left_out": {
+        "quasi_identifiers": {"age": {"levels": [{"cuts": [25, 30]}, "suppress"]}},
+        "identifiers": "name",
+        "entity": "person",
+        "entity_in_release": "drop",
+        "suppressed": "star",
+        "max_suppressed": 30,
+        "k": 20,
+    },
 }
 
 

@@ -26,6 +26,7 @@ def database(
 ) -> Iterator[Database]:
     with ENGINES[request.param].started(tmp_path_factory.mktemp(request.param)) as running:
         running.load("people", filled(PEOPLE))
+        running.load("visits", filled(VISITS))
         yield running
         if request.param == "spark":  # its session outlives these tests
             for each in running.url.catalog.listTables():
@@ -83,6 +84,42 @@ def test_the_last_view_holds_the_release(
     run(database, views.read_text(encoding="utf-8"))
 
     assert cells(released(database)) == cells(parquet.read_table(release).to_pylist())
+
+
+VISITS = asking.table(
+    ["person", "zip", "sex"],
+    [
+        (f"P{n // 3:03}", f"0213{(n // 3) % 4}" if n % 7 else "02150", "FM"[n // 6 % 2])
+        for n in range(240)
+    ],
+)
+WITHOUT_PEOPLE: dict[str, Any] = {
+    "quasi_identifiers": {"zip": {"levels": [{"mask": "right"}]}, "sex": {}},
+    "entity": "person",
+    "entity_in_release": "drop",
+    "k": 12,
+    "max_suppressed": 40,
+}
+
+
+@pytest.mark.parametrize("algorithm", ["datafly", "local"])
+@pytest.mark.parametrize("database", ["postgres", "clickhouse"], indirect=True)
+def test_the_last_view_lacks_an_entity_that_is_dropped(
+    database: Database, algorithm: str, tmp_path: Path
+) -> None:
+    views, release = tmp_path / "views.sql", tmp_path / "release.parquet"
+    how: dict[str, Any] = {"algorithm": algorithm}
+
+    made = anonymize(
+        "visits", WITHOUT_PEOPLE, engine=database.url, pull_frequencies=True, output=views, **how
+    )
+    anonymize(VISITS, WITHOUT_PEOPLE, output=release, **how)
+    run(database, views.read_text(encoding="utf-8"))
+
+    rows = [dict(enumerate(row)) for row in database.run("select * from visits_release")]
+    assert made.tables[0].summary.people is None
+    assert {len(row) for row in rows} == {2}
+    assert cells(rows) == cells(parquet.read_table(release).to_pylist())
 
 
 OTHERWISE: dict[str, Any] = {

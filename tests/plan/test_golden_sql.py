@@ -236,6 +236,36 @@ ASKED = {
         ],
         step="survey_classes",
     ),
+    "column_sets": Asked(
+        {"checks": [kanon.KAnonymity(k=4, columns=["zip"]), kanon.KAnonymity(columns=["age"])],
+         "quasi_identifiers": ["zip", "age"], "where": "age > 0"},
+        [
+            {"kanon_set": 1, "kanon_size": 2, "kanon_violating_classes": 2,
+             "kanon_violating_records": 5},
+            {"kanon_set": 2, "kanon_size": 2},
+        ],
+        step="column_sets",
+    ),
+    "column_sets_of_people": Asked(
+        {"checks": [kanon.KAnonymity(k=2, columns=["zip"])], "entity": "patient",
+         "quasi_identifiers": ["zip", "age"], "where": "age > 0"},
+        [{"kanon_set": 1, "kanon_size": 1, "kanon_violating_classes": 1,
+          "kanon_violating_records": 2, "kanon_violating_people": 1}],
+        step="column_sets",
+    ),
+    "households": Asked(
+        {"quasi_identifiers": ["zip"], "household": "age", "where": "age > 0"},
+        [{"kanon_households": 2, "kanon_people": 5, "kanon_highest": 3 / 4,
+          "kanon_found": 3 * (1 - (2 / 3) ** 3) + 2 * 3 / 4, "kanon_at_risk": 5}],
+        step="households",
+    ),
+    "households_of_people": Asked(
+        {"quasi_identifiers": ["zip"], "household": "age", "entity": "patient",
+         "where": "age > 0"},
+        [{"kanon_households": 2, "kanon_people": 3, "kanon_highest": 1,
+          "kanon_found": 2 * 3 / 4 + 1, "kanon_at_risk": 3}],
+        step="households",
+    ),
     "delta_presence": Asked(
         {"checks": [kanon.DeltaPresence(min=0.1, max=0.5)]},
         [

@@ -52,6 +52,7 @@ def audit(
         nulls=question.nulls,
         sensitive_nulls=question.sensitive_nulls,
         **({"weight": question.weight} if question.weight else {}),
+        household=question.household,
         references={
             name: kanon.ReferenceSpec(
                 source=(references or {})[name],

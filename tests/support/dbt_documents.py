@@ -27,6 +27,7 @@ macros:
 """
 OF_A_REFERENCE = "A reference that can't contain the model fails the test, unless missing: union."
 REMARKS = {
+    "k_anonymity": "Several sets of columns, each with its k, are several tests.",
     "delta_presence": "violating_classes and violating_records count in the reference. A class"
     " of the model that the reference can't contain fails the test too.",
     "recursive_cl_diversity": "A value of allowed that never occurs is an error.",

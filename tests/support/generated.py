@@ -214,7 +214,9 @@ def asked_tables(
     sensitive = names[3 : 3 + draw(st.integers(0, 2))]
     drawn = [draw(st.sampled_from(kinds)) for _ in names[:5]]
     nulls = draw(st.sampled_from(["value", "value", "value", "wildcard"]))
-    checks = [one_of(OF_RECORDS)]
+    some = st.lists(st.sampled_from(columns), min_size=1, unique=True)
+    of_a_set = st.fixed_dictionaries({"columns": some}, optional={"k": st.sampled_from(COUNTS)})
+    checks = [one_of(OF_RECORDS), of_a_set.map(lambda of: {"k_anonymity": of})]
     if nulls == "value":
         checks += [one_of(OF_RECORDS | OF_A_SAMPLE)]
         # Every other question is about values, where there are any.
@@ -298,11 +300,15 @@ def tables_with_a_tree(draw: st.DrawFn) -> tuple[Filled, oracle.Question]:
 
 @st.composite
 def surveys(draw: st.DrawFn) -> tuple[Filled, oracle.Question]:
-    """A table whose records stand for so many people each."""
-    names = draw(st.lists(st.sampled_from(NAMES), min_size=4, max_size=4, unique=True))
-    table = draw(filled(tuple(names), (TEXT, INTEGER, SURVEY_WEIGHT, PERSON)))
-    entity = draw(st.sampled_from([None, names[3]]))
-    return table, oracle.Question(quasi_identifiers=names[:2], weight=names[2], entity=entity)
+    """A table whose records stand for so many people each, who live in households."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=5, max_size=5, unique=True))
+    table = draw(filled(tuple(names), (TEXT, INTEGER, SURVEY_WEIGHT, PERSON, PERSON)))
+    return table, oracle.Question(
+        quasi_identifiers=names[:2],
+        weight=names[2],
+        entity=draw(st.sampled_from([None, names[3]])),
+        household=draw(st.sampled_from([None, names[4]])),
+    )
 
 
 @st.composite

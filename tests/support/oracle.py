@@ -88,6 +88,7 @@ class Question:
     nulls: str = "value"
     sensitive_nulls: str = "value"
     weight: str | None = None
+    household: str | None = None
     references: Mapping[str, Reference] | None = None
     earlier_releases: Mapping[str, Earlier] | None = None
     checks: Sequence[Mapping[str, Parameters]] = ()
@@ -263,7 +264,7 @@ def _asked_and_measured(
             yield "km_anonymity", {}, False
         if not question.quasi_identifiers:
             return
-    if "k_anonymity" not in dict(asked):
+    if not any(name == "k_anonymity" and "columns" not in p for name, p in asked):
         yield "k_anonymity", {}, False
     names = list(question.references or {})
     matched = [p.get("reference", names[0]) for name, p in asked if name == "k_map"]
@@ -424,6 +425,8 @@ def risk(
     found: dict[str, Any] = dict.fromkeys(["prosecutor", "journalist", "marketer"])
     if question.weight:
         found["individual"] = individual_risk(classes, question) if classes else None
+    if question.household:
+        found["household"] = household_risk(classes, question) if classes else None
     if not classes:
         return found
     threshold = {"threshold": float(AT_RISK)}
@@ -483,10 +486,14 @@ def model(
 @model("k")
 def k_anonymity(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """Sweeney 2002, definition 3: every combination occurs at least k times."""
+    if columns := parameters.get("columns"):
+        records = [record for each in classes for record in each.records]
+        question = replace(question, quasi_identifiers=[*columns])
+        classes = equivalence_classes(records, question)
     figures: dict[str, Any] = {"achieved": min(each.size for each in classes)}
     if question.nulls == "wildcard":
         figures["achieved_nulls_as_value"] = min(len(each.records) for each in classes)
-    if question.entity:
+    if question.entity and not columns:
         sizes = profiles(classes, question)
         figures["profile_k"] = min(sizes)
         figures["profile_uniques"] = sizes.count(1)
@@ -1138,6 +1145,32 @@ def individual_risk(classes: Sequence[Class], question: Question) -> dict[str, f
         "expected_reidentifications": math.fsum(risks),
         "highest": max(risks),
         "average": math.fsum(risks) / len(risks),
+    }
+
+
+def household_risk(classes: Sequence[Class], question: Question) -> dict[str, Any]:
+    """Templ, Kowarik, Meindl 2015: who finds the people of a household independently of each other
+    misses all of them with the product of the chances to miss each."""
+    sizes: dict[Any, int] = {}
+    homes: dict[Any, set[Any]] = {}
+    for number, each in enumerate(classes):
+        for place, record in enumerate(each.records):
+            person = comparable(record[question.entity]) if question.entity else (number, place)
+            sizes[person] = min(each.size, sizes.get(person, each.size))
+            homes.setdefault(comparable(record[question.household]), set()).add(person)
+    risks = {
+        home: 1 - math.prod(1 - Fraction(1, sizes[person]) for person in people)
+        for home, people in homes.items()
+    }
+    of_people = [
+        max(risks[home] for home, people in homes.items() if person in people) for person in sizes
+    ]
+    return {
+        "households": len(homes),
+        "highest": float(max(of_people)),
+        "average": float(sum(of_people, Fraction(0)) / len(of_people)),
+        "at_risk": sum(risk > AT_RISK for risk in of_people) / len(of_people),
+        "threshold": float(AT_RISK),
     }
 
 

@@ -348,6 +348,12 @@ def after(earlier: Filled, columns: Mapping[str, str], **more: Any) -> Asked:
     return Asked.of(PEOPLE, question, earlier=earlier)
 
 
+SETS = [
+    {"k_anonymity": {"k": 2}},
+    {"k_anonymity": {"k": 3, "columns": BOTH[:1]}},
+    {"k_anonymity": {"k": 4, "columns": BOTH[1:]}},
+    {"k_anonymity": {"columns": BOTH}},
+]
 STRICT = {"match": "containment", "missing": "strict"}
 EXACT = {"match": "exact", "missing": "strict"}
 UNION = {"match": "exact", "missing": "union"}
@@ -371,6 +377,11 @@ EVERYTHING = {
     "wildcards": alone(PEOPLE, of(OF_RECORDS), nulls="wildcard"),
     "a survey": alone(PEOPLE, [], weight="kanon_size"),
     "a survey of people": alone(PEOPLE, [], weight="kanon_size", entity="it's"),
+    "column sets": alone(PEOPLE, SETS),
+    "column sets of people": alone(PEOPLE, SETS, entity="it's"),
+    "column sets with wildcards": alone(PEOPLE, SETS, nulls="wildcard"),
+    "households": alone(PEOPLE, [], household="kanon_size"),
+    "households of people": alone(PEOPLE, [], household="kanon_size", entity="it's"),
     "beside a reference": beside(of(OF_REFERENCES, **STRICT)),
     "beside a union": beside(of(OF_REFERENCES, **UNION), entity="it's"),
     "beside people": beside(of(OF_REFERENCES, **EXACT), whose="it's", entity="it's"),

@@ -374,7 +374,8 @@ class EngineUnderTest:
 
 
 _OF_PEOPLE = (
-    *("people", "a survey of people", "beside a union", "beside people", "releases"),
+    *("people", "a survey of people", "households of people", "column sets of people"),
+    *("beside a union", "beside people", "releases"),
     *("after a release", "after another release", "after the same release"),
 )
 

@@ -134,7 +134,7 @@ class RecodedChain(ViewChain):
             records=self.named("step_0"),
             columns=[
                 _Published(column.name, column.type, number=places.get(column.name, 0))
-                for column in self.columns
+                for column in self.released_columns
             ],
             raw=[
                 replace(qi.column, name=self.raw_name(qi.column)) for qi in self.quasi_identifiers
@@ -149,7 +149,7 @@ class RecodedChain(ViewChain):
         return render(
             "records_at_their_levels",
             records=self._walk[-1].name,
-            columns=[self._shown(column) for column in self.columns],
+            columns=[self._shown(column) for column in self.released_columns],
             levels=_LEVELS if self._is_short else f"kanon_class_{len(tree.rounds)}",
             digits=tree.digits,
             star=self.suppressed_as == "star",

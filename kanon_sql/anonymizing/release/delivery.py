@@ -74,7 +74,7 @@ def delivered(
         release = Release(
             str(options.output),
             table.summary.records,
-            len(chain.columns),
+            len(chain.released_columns),
             null_string=null_text(chain.question.spec.null_strings) if is_text else None,
         )
     elif chain.no_views and not (options.emit == "dbt-model" and chain.can_be_modelled):
@@ -88,10 +88,10 @@ def delivered(
         levels, share = result.anonymization.levels or {}, _allowed_share(result, options)
         model = dbt_model(chain, options.output.stem, source, levels, share)
         result = _with_seed_warnings(_with_description_kept(result, options), options, model)
-        seeds = {} if model.seed is None else {options.seed: model.seed}
+        seeds = {} if model.seed is None else {options.dbt_seed: model.seed}
         files = {options.properties: model.yaml, **seeds, options.output: model.sql + "\n"}
         write_together(files, private=seeds)
-        seed = str(options.seed) if seeds else None
+        seed = str(options.dbt_seed) if seeds else None
         release = Release(str(options.output), None, None, "dbt-model", seed)
     else:
         dialect = options.dialect or chain.dialect
@@ -108,7 +108,7 @@ def _with_folder(
     with listed_as_placed(Path(new.place)):
         new.put_in_place()
     records = result.tables[0].summary.records
-    release = Release(new.place, records, len(chain.columns))
+    release = Release(new.place, records, len(chain.released_columns))
     return replace(result, anonymization=replace(result.anonymization, release=release))
 
 
@@ -170,15 +170,15 @@ def _with_seed_warnings(
     if options.algorithm != "local":
         return result
     [table] = result.tables
-    holder = options.output if model.seed is None else options.seed
+    holder = options.output if model.seed is None else options.dbt_seed
     warnings = [
         f"{holder} holds the quasi-identifier values by which classes were split: it is as "
         "private as the table that was released."
     ]
-    if model.seed is not None and seeds_around(options.seed) is None:
+    if model.seed is not None and seeds_around(options.dbt_seed) is None:
         warnings.append(
-            f"{options.output} is in no dbt project, so {options.seed.name} was written next to "
-            "it. Move it to the project's seeds."
+            f"{options.output} is in no dbt project, so {options.dbt_seed.name} was written next "
+            "to it. Move it to the project's seeds."
         )
     return replace(result, tables=(replace(table, warnings=(*table.warnings, *warnings)),))
 

@@ -28,7 +28,7 @@ from kanon_sql.plan.named_columns import NamedColumn
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.question.arguments import Names, path_argument
 from kanon_sql.question.dbt.project import seeds_around
-from kanon_sql.question.spec import Unassigned
+from kanon_sql.question.spec import EntityInRelease, TableSpec, Unassigned
 from kanon_sql.results.release import SEARCHES, Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.results.table import Status
 from kanon_sql.sql.quoting import DIALECT
@@ -60,6 +60,8 @@ class ReleaseArguments(SearchArguments, total=False):
     emit: Emitted
     view_name: str | None
     single_view: bool
+    entity_in_release: EntityInRelease | None
+    seed: int | None
     untouched: Unassigned | None
     overwrite: bool
     force: bool
@@ -107,6 +109,12 @@ class ReleaseOptions:
     """The name of the views, as in patients_release (default: from the table's name)."""
     single_view: bool = False
     """One view instead of one per step."""
+    entity_in_release: EntityInRelease | None = None
+    """The entity column: release it with a warning (default), as random numbers (renumber), or
+    leave it out (drop), so that nothing links a person's records."""
+    seed: int | None = None
+    """The seed of these numbers, which are otherwise new each time. Whoever knows it and the
+    entities can compute them."""
     untouched: Unassigned | None = None
     """Unassigned columns: release them unchanged with a warning (default), drop them, or refuse."""
     overwrite: bool = False
@@ -174,6 +182,11 @@ class ReleaseOptions:
                 f"with a digit and {LONGEST_NAME} characters long at most; found "
                 f"{self.view_name!r}."
             )
+        if self.entity_in_release not in (None, *get_args(EntityInRelease)):
+            raise SpecError(
+                f"{option('entity_in_release')} must be keep, renumber or drop; found "
+                f"{self.entity_in_release!r}."
+            )
         if self.untouched not in (None, "warn", "drop", "error"):
             raise SpecError(f"untouched must be warn, drop or error; found {self.untouched!r}.")
         if self.is_translated and self.single_view:
@@ -211,10 +224,10 @@ class ReleaseOptions:
     @property
     def seeds(self) -> list[Path]:
         """The seed that is also written if there are many classes."""
-        return [self.seed] if self.emit == "dbt-model" and self.algorithm == "local" else []
+        return [self.dbt_seed] if self.emit == "dbt-model" and self.algorithm == "local" else []
 
     @cached_property
-    def seed(self) -> Path:
+    def dbt_seed(self) -> Path:
         """Path of a dbt model's seed: in its project's seeds folder, or next to the model without a
         project."""
         assert self.output is not None
@@ -243,6 +256,39 @@ class ReleaseOptions:
             return False
         except (OSError, UnicodeDecodeError):
             return True
+
+    def handling_of_entity(self, table: TableSpec) -> EntityInRelease:
+        """What becomes of the entity of a table. Raises `SpecError` where it can't be done."""
+        handling = self.entity_in_release or table.entity_in_release
+        if self.seed is not None and handling != "renumber":
+            raise SpecError(
+                f"{option('seed')} draws the numbers of {option('entity_in_release', 'renumber')}. "
+                "Leave it out, or renumber the entity."
+            )
+        if handling == "keep":
+            return handling
+        asked = option("entity_in_release", handling)
+        if table.entity is None:
+            raise SpecError(
+                f"{asked} needs an entity, the column that identifies the person: "
+                f"{option('entity', 'COLUMN')}."
+            )
+        if table.earlier_releases:
+            raise SpecError(
+                f"{asked}: an earlier release is compared by the entity of its people, which this "
+                "one would not have. Keep the entity, or leave out the earlier release."
+            )
+        if self.emit == "dbt-model":
+            raise SpecError(
+                f"{asked}: the tests of a dbt model count people by the entity. Keep it, or write "
+                f"the release itself, {option('output', 'release.parquet')}."
+            )
+        if handling == "renumber" and self.writes_views:
+            raise SpecError(
+                f"{asked}: a view would draw other numbers each time it is read. Write the release "
+                f"itself, {option('output', 'release.parquet')}, or drop the entity."
+            )
+        return handling
 
     def publishes(self, status: Status) -> bool:
         """Whether a release may be published; a violated one only where it is written, with

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecord
 from kanon_sql.anonymizing.release.scripts import name_of
 from kanon_sql.anonymizing.release.suppression import IN_ORDER, Suppression
 from kanon_sql.anonymizing.release.views import (
+    PEOPLE,
     RELEASE,
     ViewChain,
     dropped_columns,
@@ -28,7 +30,7 @@ from kanon_sql.anonymizing.search.frequency_sets import (
     columns_of_first_set,
     first_set,
 )
-from kanon_sql.anonymizing.search.lattice import Levels
+from kanon_sql.anonymizing.search.lattice import PRIVATE, Levels
 from kanon_sql.anonymizing.search.losses import ReleasedSet, distribution, metrics
 from kanon_sql.anonymizing.search.optimal_search import Deadline
 from kanon_sql.anonymizing.violating_classes import (
@@ -57,7 +59,7 @@ from kanon_sql.plan.resolve import resolve
 from kanon_sql.plan.steps import counted, name_list, records
 from kanon_sql.question.hierarchy_table import summary as summary_of_faults
 from kanon_sql.question.other_tables import REFERENCE
-from kanon_sql.question.spec import AuditSpec, TableSpec, Unassigned
+from kanon_sql.question.spec import AuditSpec, EntityInRelease, TableSpec, Unassigned
 from kanon_sql.results.release import (
     RANKS,
     Anonymization,
@@ -89,6 +91,8 @@ Written = Path | NewFolder
 """Where a release is first written: the temporary file or folder next to its place."""
 _NAMES_FOLDERS = re.compile(r"VARCHAR|(TINY|SMALL|BIG)INT|INTEGER|BOOLEAN|DATE|DECIMAL\(.*\)")
 """Types whose values are equal after they were the name of a folder."""
+
+_SECRET = f"{PRIVATE}secret"
 
 Chain = TypeVar("Chain", bound=ViewChain)
 
@@ -145,7 +149,11 @@ class ReleaseJob:
 
     def for_k(self, k: int) -> ReleaseJob:
         """The job with another k in place of its own."""
-        checks = [check for check in self.table_spec.checks if not isinstance(check, KAnonymity)]
+        checks = [
+            check
+            for check in self.table_spec.checks
+            if not isinstance(check, KAnonymity) or check.columns
+        ]
         table_spec = self.table_spec.model_copy(update={"checks": [KAnonymity(k=k), *checks]})
         plan = replace(self.plan, question=with_k(self.question, k))
         return replace(self, table_spec=table_spec, k=k, plan=plan)
@@ -153,6 +161,10 @@ class ReleaseJob:
     @property
     def unassigned_handling(self) -> Unassigned:
         return handling_of_unassigned(self.question, self.options)
+
+    @property
+    def entity_as(self) -> EntityInRelease:
+        return self.options.handling_of_entity(self.table_spec)
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -190,6 +202,21 @@ class ReleaseJob:
         except SpecError as error:
             raise self.spec.with_location(error, 0) from None
 
+    def number_people(self, sets: FrequencySets) -> None:
+        """Draw the number of each person, if the release has numbers in place of the entity."""
+        entity = self.question.entity
+        if entity is None or self.entity_as != "renumber":
+            return
+        seed = self.options.seed
+        secret = secrets.token_hex(32) if seed is None else str(seed)
+        sql = render(
+            "numbers_of_people",
+            records=records(self.question, [entity]),
+            entity=entity,
+            secret=sets.materialise_rows(_SECRET, ["kanon_secret"], [[secret]]),
+        )
+        sets.materialise(PEOPLE, "Which number does each person have in the release?", sql)
+
     def refuse_large_k(self, before: TableResult) -> None:
         summary, people = before.summary, before.summary.people
         members_noun = counted(self.question)
@@ -220,6 +247,7 @@ class ReleaseJob:
             name=name_of_release(self.question, self.options),
             dropped=self.dropped,
             is_single=self.options.single_view,
+            entity_as=self.entity_as,
             first_in_order=self.partition,
             dialect=self.engine.dialect,
             algorithm=self.options.algorithm,
@@ -253,8 +281,10 @@ class ReleaseJob:
         """The audit of the release, which is written to `new`. Raises if the release differs from
         the counts of the search."""
         published = self._published(chain, new)
-        after = self._reading_the_output(self._audited(published, shown), new)
-        unassigned = replace(self.released_unassigned, alone=self._alone(chain, published))
+        linked = self._linked(chain)
+        after = self._reading_the_output(self._audited_in(published, linked, shown), new)
+        alone = self._alone(chain, linked or published)
+        unassigned = replace(self.released_unassigned, alone=alone)
         self._refuse_changed(before, after, left_out)
         if self.records and isinstance(self.engine, Hub) and self.options.publishes(after.status):
             self.records.write(self.engine, IN_ORDER)
@@ -262,7 +292,7 @@ class ReleaseJob:
 
     def audited(self, chain: ViewChain, shown: ShownAt) -> TableResult:
         """The audit of the release of a chain, before it is written."""
-        return self._audited(self._published(chain, None), shown)
+        return self._audited_in(self._published(chain, None), self._linked(chain), shown)
 
     def warnings(
         self,
@@ -285,10 +315,11 @@ class ReleaseJob:
             if not is_judged_by_class(check) and check.model.name() in failed
         ]
         unsearched = [] if self.options.algorithm == "optimal" else unsearched
-        if self.question.entity:
+        yield from self._warnings_of_entity(after)
+        if self.question.household:
             yield (
-                f'The entity "{self.question.entity.name}" is in the release and links the records '
-                "of a person. If it is used anywhere else, replace it."
+                f'The household "{self.question.household.name}" is in the release and links the '
+                "people of a household. If it is used anywhere else, replace it."
             )
         if self.question.weight:
             yield (
@@ -364,6 +395,7 @@ class ReleaseJob:
                 before.name, before.summary, before.checks, before.risk, before.histogram
             ),
             untouched=unassigned,
+            entity_in_release=self.entity_as,
             builders=builders(sets, highest),
             values_at_top={} if chain else sets.values_at(highest),
             **_with_proven_bound(fields, cost),
@@ -372,6 +404,53 @@ class ReleaseJob:
         return ReleaseOutcome(result, chain)
 
     # --- internal ---------------------------------------------------------------------------
+
+    def _warnings_of_entity(self, after: TableResult) -> Iterator[str]:
+        if self.question.entity is None:
+            return
+        entity = f'The entity "{self.question.entity.name}"'
+        match self.entity_as:
+            case "keep":
+                yield (
+                    f"{entity} is in the release and links the records of a person. If it is used "
+                    "anywhere else, replace it (--entity-in-release renumber), or end the linking "
+                    "(drop)."
+                )
+            case "renumber":
+                yield (
+                    f"{entity} is a random number in the release, which links the records of a "
+                    "person and nothing else. No views make it: each reading would draw others."
+                )
+                if self.options.seed is not None:
+                    yield (
+                        "Whoever knows or guesses the seed can compute the numbers from the "
+                        "entities: keep it as private as the table."
+                    )
+            case "drop":
+                figures = (
+                    "A check fails in people, so the figures are of people."
+                    if after.entity
+                    else "The checks hold in people as well; the figures are of records."
+                )
+                yield (
+                    f"{entity} is not in the release, where nothing links the records of a person. "
+                    f"{figures}"
+                )
+
+    def _linked(self, chain: ViewChain) -> Table | None:
+        """The release with the entity that it drops, if it does."""
+        if chain.entity_as != "drop":
+            return None
+        return replace(chain, kept=self.engine.materialises, is_linked=True).published
+
+    def _audited_in(self, published: Table, linked: Table | None, shown: ShownAt) -> TableResult:
+        """The audit of the release in records where it drops the entity, unless a check fails in
+        people: who has several records in a class would make it look larger than it is."""
+        if linked is not None:
+            in_people = self._audited(linked, shown)
+            if in_people.status != "holds":
+                return in_people
+        return self._audited(published, shown)
 
     def _without_values(
         self, statements: tuple[str, ...], chain: ViewChain | None
@@ -470,6 +549,8 @@ class ReleaseJob:
         release_name = self.options.output.name if writes and self.options.output else self.name
         if self.options.folder is not None:
             release_name = self.options.folder.rstrip("/").rpartition("/")[2]
+        entity = question.entity
+        is_linked = entity is not None and entity.name in table.column_names
         table_spec = self.table_spec.model_copy(
             update={
                 "name": release_name,
@@ -478,6 +559,8 @@ class ReleaseJob:
                     for column in question.quasi_identifiers
                 },
                 "identifiers": [],
+                "entity": self.table_spec.entity if is_linked else None,
+                "entity_in_release": "keep",
                 "where": None,
                 "first": None,
             }
@@ -563,6 +646,8 @@ def partition_of(question: ResolvedQuestion, options: ReleaseOptions) -> str | N
     prefix = option("partition_by")
     drops_unassigned = handling_of_unassigned(question, options) == "drop"
     dropped = dropped_columns(question, drops_unassigned=drops_unassigned)
+    if question.entity and options.handling_of_entity(question.spec) == "drop":
+        dropped = (*dropped, question.entity.name)
     column = find(options.partition_by, question.table)
     if column.name in dropped:
         raise SpecError(

@@ -446,7 +446,7 @@ def _share_left_out(
 def _arguments(question: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
     """What the test of a check takes; every name is quoted, as it is in the model."""
     settings = _parameters(check)
-    known = [column.name for column in question.quasi_identifiers]
+    known = settings.pop("columns", [column.name for column in question.quasi_identifiers])
     if settings.pop("with_other_sensitive", False):
         known += [column.name for column in question.sensitive if column != check.column]
     arguments = {"quasi_identifiers": known, **settings, "quote_columns": True}

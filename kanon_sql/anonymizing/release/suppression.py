@@ -94,12 +94,14 @@ def suppress(
 
 def create_views(sets: FrequencySets, chain: Chain) -> Chain:
     """Create the views of a release in the run, and return them as they are named there."""
-    run = replace(chain, kept=sets.hold_records)
+    run = replace(chain, kept=sets.hold_records, is_linked=chain.entity_as == "drop")
     for view in run.views_to_run:
-        sets.create_view_of_records(view.name, " ".join(view.words), view.sql)
+        is_renumbered = chain.entity_as == "renumber" and view.name == RELEASED
+        sql = run.renumbered(view.sql) if is_renumbered else view.sql
+        sets.create_view_of_records(view.name, " ".join(view.words), sql)
     if sets.hold_records:
         question = "Which records does the release have, in which order?"
-        sets.create_view_of_records(IN_ORDER, question, run.in_order(RELEASED))
+        sets.create_view_of_records(IN_ORDER, question, chain.in_order(RELEASED))
     return run
 
 

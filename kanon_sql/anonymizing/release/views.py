@@ -18,7 +18,7 @@ from kanon_sql.engines.duckdb.frames import FRAMES, frame_name
 from kanon_sql.errors import SpecError, option, plural
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
-from kanon_sql.question.spec import TableSpec
+from kanon_sql.question.spec import EntityInRelease, TableSpec
 from kanon_sql.results.release import Algorithm, Anonymization, GeneralizationStep, Suppressed
 from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.line_wrapping import wrapped
@@ -102,6 +102,8 @@ class NoViews(NamedTuple):
     help: str
 
 
+PEOPLE = f"{PRIVATE}numbers_of_people"
+"""The random number of each person in a run."""
 START = "kanon_start"
 """The column for the lower end of an interval in a view."""
 
@@ -147,6 +149,11 @@ class ViewChain:
     """The reason that no views are shipped, if there is one."""
     first_in_order: str | None = None
     """The column that a release is ordered by before all others, if it is split by one."""
+    entity_as: EntityInRelease = "keep"
+    """What becomes of the entity."""
+    is_linked: bool = False
+    """Whether an entity that is dropped is still among the released columns, which is how the
+    people in the classes are counted."""
     reads: str | None = None
     """The relation that the first view reads, if it is not the table under its own name."""
 
@@ -271,7 +278,7 @@ class ViewChain:
                 "released_records",
                 records=self.last,
                 violating=self.named(VIOLATING),
-                columns=list(self.columns),
+                columns=list(self.released_columns),
                 quasi_identifiers=list(self.released.quasi_identifiers),
                 star=self.suppressed_as == "star",
                 donors=self.named(DONORS) if self.has_donors else None,
@@ -305,7 +312,7 @@ class ViewChain:
         return render(
             "records_in_published_order",
             published=published,
-            columns=list(self.columns),
+            columns=list(self.released_columns),
             order=list(self.published_order),
             by_bytes=TRAITS[self.dialect].collates,
             embedded=self.question.table.embedded,
@@ -322,7 +329,10 @@ class ViewChain:
 
     @property
     def views(self) -> tuple[View, ...]:
-        """The shipped views, in order of creation."""
+        """The shipped views, in order of creation; none where each reading would draw other
+        numbers of people."""
+        if self.entity_as == "renumber":
+            return ()
         if self.is_single:
             return (self._all_in_one,)
         return (*self.before_release, self.shipped_release)
@@ -383,7 +393,7 @@ class ViewChain:
                 "VARCHAR" if column.name in texts else column.type,
                 unusable_because=column.unusable_because,
             )
-            for column in self.columns
+            for column in self.released_columns
         )
         return Table(
             self.question.table.name,
@@ -403,11 +413,34 @@ class ViewChain:
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """The published columns, in table order; a label is text."""
+        """The columns of the views, in table order; a label is text."""
         return tuple(
             replace(column, type="VARCHAR") if column.name in self.generalised else column
             for column in self.question.table.columns
             if column.name not in self.dropped
+        )
+
+    @property
+    def released_columns(self) -> tuple[Column, ...]:
+        """The published columns."""
+        entity = self.question.entity
+        if entity is None or self.is_linked or self.entity_as == "keep":
+            return self.columns
+        if self.entity_as == "drop":
+            return tuple(column for column in self.columns if column.name != entity.name)
+        return tuple(
+            replace(column, type="BIGINT") if column.name == entity.name else column
+            for column in self.columns
+        )
+
+    def renumbered(self, records: str) -> str:
+        """SQL of released records with a random number in place of each entity."""
+        return render(
+            "renumbered_records",
+            records=records,
+            columns=list(self.columns),
+            entity=self.question.entity,
+            numbers=PEOPLE,
         )
 
     @property

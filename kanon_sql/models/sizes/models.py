@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from kanon_sql.models.base import Count, Model, Share
+from kanon_sql.models.base import ColumnSet, Count, Model, Share
 from kanon_sql.models.risk import RiskModel, smallest_class
 
 __all__ = ["KAnonymity", "ProsecutorRisk", "SampleUniqueness"]
@@ -21,6 +21,25 @@ class KAnonymity(Model):
 
     k: Count | None = None
     """Minimum size of a class, in records (people, with an entity)."""
+    columns: ColumnSet | None = None
+    """The quasi-identifiers that an attacker knows; by default all of them."""
+
+    @property
+    def least_size(self) -> int | None:
+        """None where it is about larger classes, those of fewer columns."""
+        return self.k if self.columns is None else None
+
+    @property
+    def judged_by_class(self) -> bool:
+        return self.columns is None
+
+    @property
+    def class_thresholds(self) -> dict[str, Any]:
+        return super().class_thresholds if self.columns is None else {}
+
+    @property
+    def table_figures(self) -> tuple[str, ...]:
+        return super().table_figures if self.columns is None else ()
 
 
 class ProsecutorRisk(RiskModel):

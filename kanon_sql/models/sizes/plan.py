@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from kanon_sql.models.base import Model
+from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.models.base import AT_RISK, Model
 from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.plan.check_scope import CheckScope
+from kanon_sql.plan.named_columns import quasi_identifier_names
 from kanon_sql.plan.pass_conditions import required_size, size_conditions
 from kanon_sql.plan.preconditions import without_entity
-from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
+from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion, same_name
 from kanon_sql.plan.steps import (
     PlannedStep,
     ShownStep,
@@ -28,15 +30,110 @@ from kanon_sql.question.spec import SHOWN
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 
+COLUMN_SETS = "column_sets"
+"""The step on column sets that have a k of their own."""
+HOUSEHOLDS = "households"
+"""The step on the risk of households."""
+
 
 def bound(model: Model, scope: CheckScope) -> BoundCheck:
-    """A check on classes, which needs nothing else."""
-    return BoundCheck(model, requested=True)
+    """A check on classes, with the columns of a set as the table spells them. Raises `SpecError`
+    for a column that is no quasi-identifier."""
+    if not isinstance(model, KAnonymity) or model.columns is None:
+        return BoundCheck(model, requested=True)
+    known = quasi_identifier_names(scope.spec, scope.table)
+    columns = tuple(_quasi_identifier(name, known) for name in model.columns)
+    if twice := next((name for name in columns if columns.count(name) > 1), None):
+        raise SpecError(f'k_anonymity: columns names "{twice}" twice.')
+    return BoundCheck(model.model_copy(update={"columns": columns}), requested=True)
+
+
+def _quasi_identifier(name: str, known: Sequence[str]) -> str:
+    """The quasi-identifier of a name, in the table's spelling."""
+    named = [other for other in known if same_name(other, name)]
+    if name in known or len(named) == 1:
+        return name if name in known else named[0]
+    raise SpecError(
+        f'k_anonymity: columns: "{name}" is no quasi-identifier. Quasi-identifiers: '
+        f"{', '.join(known)}.{did_you_mean(name, known)}"
+    )
 
 
 def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> tuple[tuple[str, Any], ...]:
-    """None: it reads the classes alone."""
-    return ()
+    """The columns of a set; none otherwise, where it reads the classes alone."""
+    return (("columns", columns_of_set(question, check)),) if is_of_set(check) else ()
+
+
+def is_of_set(check: BoundCheck) -> bool:
+    """Whether a check is about the classes of some of the quasi-identifiers."""
+    return isinstance(check.model, KAnonymity) and check.model.columns is not None
+
+
+def columns_of_set(question: ResolvedQuestion, check: BoundCheck) -> list[BoundColumn]:
+    """The quasi-identifiers of a column set, in the table's order."""
+    names = getattr(check.model, "columns", None) or ()
+    return [column for column in question.quasi_identifiers if column.name in names]
+
+
+class _SetOfColumns(NamedTuple):
+    """A column set with its k, as its statement reads it."""
+
+    number: int
+    columns: list[BoundColumn]
+    k: int | None
+
+
+def column_sets(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+    """The step on the classes of column sets; with wildcards, where counts can't be rolled up, one
+    for each set."""
+    checks = [check for check in question.checks if is_of_set(check)]
+    sets = [
+        _SetOfColumns(number, columns_of_set(question, check), getattr(check.model, "k", None))
+        for number, check in enumerate(checks, start=1)
+    ]
+    for each in sets if question.wildcard else ():
+        statement = step(
+            question,
+            step_of_set(each.number),
+            f"How many combinations of {name_list(each.columns)} in {audited(question)} are "
+            "compatible with each number of records, if NULL matches everything?",
+            render(
+                "k_anonymity_with_wildcards",
+                relation=records(question, each.columns),
+                columns=each.columns,
+                k=each.k,
+            ),
+            KAnonymity,
+            pass_conditions=size_conditions(each.k),
+        )
+        yield PlannedStep(statement=statement, when=with_records)
+    if not sets or question.wildcard:
+        return
+    columns = list(question.quasi_identifiers)
+    names = "; ".join(name_list(each.columns) for each in sets)
+    statement = step(
+        question,
+        COLUMN_SETS,
+        f"How large is the smallest class of {audited(question)} by each of these sets of "
+        f"columns, in {counted(question)}: {names}?",
+        render(
+            "k_anonymity_of_sets",
+            relation=records(question, with_entity(question, columns)),
+            columns=columns,
+            sets=sets,
+            entity=question.entity,
+        ),
+        KAnonymity,
+        pass_conditions=["kanon_violating_classes is 0 or NULL in every row."]
+        if any(each.k for each in sets)
+        else [],
+    )
+    yield PlannedStep(statement=statement, when=with_records)
+
+
+def step_of_set(number: int) -> str:
+    """Name of the statement of one column set, with wildcards."""
+    return f"column_set_{number}"
 
 
 def classes(question: ResolvedQuestion) -> PlannedStep:
@@ -49,6 +146,28 @@ def steps_on_people(question: ResolvedQuestion, keyed: ResolvedQuestion) -> Iter
     yield PlannedStep(statement=_number_of_people(question), when=with_records)
     yield PlannedStep(statement=_profiles(question), when=in_several_classes)
     yield PlannedStep(statement=smallest_classes(keyed), when=in_several_classes)
+
+
+def households(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+    """The step that measures the risk of households, where their column is named."""
+    household, columns = question.household, list(question.quasi_identifiers)
+    if household is None:
+        return
+    statement = step(
+        question,
+        HOUSEHOLDS,
+        f"How likely is it that at least one person of a household ({household.name}) in "
+        f"{audited(question)} is found?",
+        render(
+            "household_risk",
+            relation=records(question, with_entity(question, [*columns, household])),
+            columns=columns,
+            household=household,
+            threshold=AT_RISK,
+            entity=question.entity,
+        ),
+    )
+    yield PlannedStep(statement=statement, when=with_records)
 
 
 def _classes(question: ResolvedQuestion) -> Statement:
@@ -130,7 +249,12 @@ def small_classes(question: ResolvedQuestion) -> Iterator[PlannedStep]:
         return
     columns = list(question.quasi_identifiers)
     k = next(
-        (c.model.k for c in question.checks if isinstance(c.model, KAnonymity) and c.model.k), 2
+        (
+            check.model.least_size
+            for check in question.checks
+            if isinstance(check.model, KAnonymity) and check.model.least_size
+        ),
+        2,
     )
     listing = step(
         question,

@@ -9,13 +9,16 @@ from typing import Any
 from kanon_sql.auditing.estimates import average_risk, risk, share_at_risk
 from kanon_sql.auditing.findings import (
     CheckFinding,
+    Violations,
     at_most,
+    or_none,
     result_of,
     violations_below,
     within_bounds,
 )
 from kanon_sql.errors import plural
 from kanon_sql.models.sizes.models import KAnonymity, ProsecutorRisk, SampleUniqueness
+from kanon_sql.models.sizes.plan import COLUMN_SETS, is_of_set, step_of_set
 from kanon_sql.plan.answers import (
     Answers,
     classes_by_size,
@@ -34,6 +37,8 @@ from kanon_sql.results.table import CheckResult, HistogramBin, Rows, Summary
 def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
     """The result of a check on the sizes of classes."""
     match check.model:
+        case KAnonymity() as model if is_of_set(check):
+            return result_of(check, _of_set(check, model.k, plan, answers))
         case KAnonymity() as model:
             return result_of(check, _k_anonymity(model, plan, answers))
         case ProsecutorRisk() as model:
@@ -52,6 +57,23 @@ def _k_anonymity(model: KAnonymity, plan: Plan, answers: Answers) -> CheckFindin
             int(row["kanon_size_as_value"]) for row in answers.sizes
         )
     return CheckFinding(achieved, not below.classes, details, below)
+
+
+def _of_set(check: BoundCheck, k: int | None, plan: Plan, answers: Answers) -> CheckFinding:
+    """The classes of a column set; with wildcards, from the sizes of its own statement."""
+    number = 1 + [each for each in plan.question.checks if is_of_set(each)].index(check)
+    if plan.question.wildcard:
+        sizes = answers.rows(step_of_set(number))
+        below = [row for row in sizes if row["kanon_size"] < (k or 0)]
+        violations = Violations(total(below, "kanon_classes"), total(below, "kanon_records"))
+        as_value = min(int(row["kanon_size_as_value"]) for row in sizes)
+        details = {"achieved_nulls_as_value": as_value}
+        return CheckFinding(smallest(sizes), not violations.classes, details, violations)
+    row = next(row for row in answers.rows(COLUMN_SETS) if int(row["kanon_set"]) == number)
+    violations = Violations(
+        *(or_none(row[f"kanon_violating_{what}"]) for what in ("classes", "records", "people"))
+    )
+    return CheckFinding(int(row["kanon_size"]), not violations.classes, {}, violations)
 
 
 def _prosecutor_risk(model: ProsecutorRisk, plan: Plan, answers: Answers) -> CheckFinding:

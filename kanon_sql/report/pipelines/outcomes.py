@@ -201,12 +201,16 @@ def _sentence(check: CheckResult, table: TableResult) -> str:
 def check_name(check: CheckResult) -> str:
     """A check's name, stable between audits: its model and parameters.
 
-    Of a list only the length is included, as its values may be personal.
+    Of a list of values only the length is included, as they may be personal.
 
     >>> check_name(CheckResult("alpha_k_anonymity", {"alpha": 0.5, "values": ("HIV",)}, None, 1))
     'alpha_k_anonymity(alpha=0.5, values=1 named)'
+    >>> check_name(CheckResult("k_anonymity", {"k": 5, "columns": ("zip", "sex")}, None, 1))
+    'k_anonymity(k=5, columns=zip+sex)'
     """
     explicit = _explicit_parameters(check.model, check.parameters)
+    if columns := explicit.get("columns"):
+        explicit["columns"] = "+".join(columns)
     parameters = ", ".join(f"{key}={_parameter(value)}" for key, value in explicit.items())
     return f"{check.model}({parameters})" if parameters else check.model
 

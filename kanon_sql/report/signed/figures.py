@@ -69,7 +69,7 @@ def risk(signed: Signed) -> Iterator[Block]:
 def _risk(table: TableResult, signed: Signed) -> Iterator[Block]:
     rows = [
         GridRow((attacker, measure), figures)
-        for attacker in ATTACKERS
+        for attacker in (*ATTACKERS, *(() if signed.is_external else ("household",)))
         if table.risk.get(attacker)
         for measure, figures in _measures(attacker, table, signed)
     ]
@@ -82,7 +82,7 @@ def _risk(table: TableResult, signed: Signed) -> Iterator[Block]:
             GridRow(("attacker", "chance"), columns),
             rows,
         )
-        yield Prose([_meaning(table)])
+        yield Prose([_meaning(table, signed)])
 
 
 def _measures(
@@ -169,7 +169,11 @@ def _are_alike(signed: Signed) -> bool:
     return all(not table.entity and table.nulls == "value" for table in signed.result.tables)
 
 
-def _meaning(table: TableResult) -> str:
+def _meaning(table: TableResult, signed: Signed) -> str:
+    household = (
+        " Household: the chance that the prosecutor finds at least one person of a household, each "
+        "independently, 1 - Π (1 - 1/size)."
+    )
     reference = " Journalist and marketer look for people in the reference."
     has_reference = bool(table.risk.get("journalist") or table.risk.get("marketer"))
     of_one = ", and knows one of their records" if table.classes_overlap else ""
@@ -177,6 +181,7 @@ def _meaning(table: TableResult) -> str:
         f"The prosecutor knows that the person is in the table{of_one}: the highest chance is that "
         "in the smallest class, the average is over all "
         f"{members(table)}.{reference if has_reference else ''}"
+        f"{household if table.risk.get('household') and not signed.is_external else ''}"
     )
 
 

@@ -427,7 +427,11 @@ def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
     is_exact = summary.people is None
     yield "Records", signed.records(table)
     if summary.people is not None:
-        yield "People", f"{number(summary.people)}, identified by {printable(table.entity or '')}"
+        how = ", a random number" if release and release.entity_in_release == "renumber" else ""
+        entity = printable(table.entity or "")
+        yield "People", f"{number(summary.people)}, identified by {entity}{how}"
+    elif release and release.entity_in_release == "drop":
+        yield "People", "not counted: the release lacks the column by which its checks also hold"
     else:
         yield "People", "not counted: every record is assumed to be of another person"
     if release and signed.withholds(table):

@@ -238,7 +238,8 @@ def bound_of(attacker: str, key: str, table: TableResult) -> float | None:
     models = {"prosecutor": "k_anonymity", "journalist": "k_map"}
     if key == "highest":
         for check in table.checks:
-            if check.model == models.get(attacker) and check.parameters.get("k"):
+            of_all = check.model == models.get(attacker) and not check.parameters.get("columns")
+            if of_all and check.parameters.get("k"):
                 return 1 / int(check.parameters["k"])
     return None
 

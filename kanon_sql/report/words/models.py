@@ -207,6 +207,8 @@ def title(check: CheckResult) -> str:
     about = (check.parameters.get(key) for key in ("sensitive", "reference", "earlier"))
     joined = ["(others known)"] if check.parameters.get("with_other_sensitive") else []
     named = [printable(name) for name in about if name]
+    if columns := check.parameters.get("columns"):
+        named.append(" + ".join(map(printable, columns)))
     if check.model == "known_events":
         named.append(f"m={check.parameters['m']}")
     return " ".join([ALL_MODELS[check.model].title, *named, *joined])

@@ -18,7 +18,7 @@ _FUNCTION = re.compile(r"kanon-sql (tradeoff|compile|profile|anonymize|init|audi
 _PAGE = re.compile(r"(?:kanon-sql )?\bexplain (?P<page>[a-z_-]+)(?=[.,;)])")
 """A reference to a manual page."""
 _CHOICE = re.compile(
-    r"--(unassigned|algorithm|suppressed|sensitive-nulls|nulls|output) "
+    r"--(entity-in-release|unassigned|algorithm|suppressed|sensitive-nulls|nulls|output) "
     r"(?P<value>[a-z]+(?:\.[a-z]+)?)"
 )
 """An option with a keyword value."""

@@ -196,11 +196,16 @@ def required_k(table: TableResult) -> int | None:
     return max(_required(table), default=None)
 
 
+def is_k_of_all(check: CheckResult) -> bool:
+    """Whether a check is k-anonymity by all quasi-identifiers."""
+    return check.model == "k_anonymity" and not check.parameters.get("columns")
+
+
 def _required(table: TableResult) -> set[int]:
     return {
         check.parameters["k"]
         for check in table.checks
-        if check.model == "k_anonymity" and "k" in check.parameters
+        if is_k_of_all(check) and "k" in check.parameters
     }
 
 
@@ -223,6 +228,7 @@ def findings(table: TableResult) -> list[str]:
         *_generalised_references(table),
         *_journalist(table),
         *_individual(table),
+        *_household(table),
         *events.worst_case(events.points(table), table.summary.people or 0),
     ]
 
@@ -312,6 +318,18 @@ def _individual(table: TableResult) -> Iterator[str]:
             f"re-identifications are expected; a person's chance{_from_one(table)} is "
             f"{percent(risk['highest'])} at most, and {percent(risk['average'])} on average "
             "(individual risk, an estimate)."
+        )
+
+
+def _household(table: TableResult) -> Iterator[str]:
+    """The risk that at least one person of a household is found."""
+    risk = table.risk.get("household")
+    if risk:
+        households = counted(int(risk["households"]), "household")
+        yield (
+            f"Of {households}, at least one person is found with a chance of "
+            f"{percent(risk['highest'])} at most; averaged over the {members(table)}, that is "
+            f"{percent(risk['average'])} (household risk). {_above_threshold(risk, table)}"
         )
 
 
@@ -445,7 +463,7 @@ def _larger_classes(table: TableResult) -> Iterator[str]:
         "Fewer or coarser quasi-identifiers make larger classes: leave one out to see its "
         "effect, or publish years for dates and the first digits of codes."
     )
-    too_small = any(check.model == "k_anonymity" and check.holds is False for check in table.checks)
+    too_small = any(is_k_of_all(check) and check.holds is False for check in table.checks)
     if too_small and table.shown is None and table.nulls == "value":
         yield "--show-values lists classes that are too small."
 
