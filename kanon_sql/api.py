@@ -169,6 +169,7 @@ def tables(
     checks: Checks = (),
     published: bool = False,
     against: Any = None,
+    list_cells: bool = False,
     show_values: bool = False,
     **others: Unpack[_Cells],
 ) -> AuditResult:
@@ -187,7 +188,9 @@ def tables(
     Rules: `threshold` contributors in each cell; `dominance` pairs of n and k; `p_percent`;
     `derivable`; `min_difference` to each table in `against`; `policy` names institutions' rules.
     `checks` takes any model of cells.
-    Without one the cells are measured.
+    Without one the cells are measured. `list_cells` fills `cells` of the result, one row a cell
+    with the rules it breaks and how it can be computed; a small published table has them anyway,
+    without intervals.
 
     The errors are those of `audit`. A table of which nothing can be concluded, as one whose labels
     could be read in two ways, is an `InputError`.
@@ -201,7 +204,8 @@ def tables(
     rules, settings = only(CellRules, others), only(CellArguments, others)
     spec = published_from_arguments(data, by, checks, against, rules, cells=published, **settings)
     run = RunOptions(**only(RunArguments, others))
-    return with_python_words(audit_cells(spec, run, show_values=show_values))
+    result = audit_cells(spec, run, show_values=show_values, list_cells=list_cells)
+    return with_python_words(result)
 
 
 @keywords_of(TableSpec, ReleaseOptions, RunOptions)

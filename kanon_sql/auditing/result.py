@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+from kanon_sql.errors import InputError
 from kanon_sql.question.arguments import suggests_parameters
 from kanon_sql.report.display import Displayed
+from kanon_sql.results.cells import CellsResult, CellVerdicts
 from kanon_sql.results.diff import Diff
 from kanon_sql.results.table import AuditFindings
 
@@ -25,6 +27,29 @@ class AuditResult(Displayed, AuditFindings):
         from kanon_sql.report import audit
 
         return audit.page(self)
+
+    def naming_every_cell(self) -> Self:
+        """The result whose page names every cell that something was found against."""
+        tables = (
+            replace(table, most_named=None) if isinstance(table, CellsResult) else table
+            for table in self.tables
+        )
+        return replace(self, tables=tuple(tables))
+
+    @property
+    def cells(self) -> CellVerdicts:
+        """Each cell of a published table: its labels, the `primary` rules that it breaks, the step
+        by which a suppressed one is `derivable`, the width of its `interval`, and if it is `ok`.
+        `to_pandas()` makes a data frame, `to_csv()` a text.
+
+        Raises `InputError` unless the cells were listed: `tables(…, list_cells=True)`.
+        """
+        lists = [
+            t.listed for t in self.tables if isinstance(t, CellsResult) and t.listed is not None
+        ]
+        if not lists or len(lists) < len(self.tables):
+            raise InputError("the cells were not listed: tables(…, list_cells=True) lists them.")
+        return CellVerdicts(cell for cells in lists for cell in cells)
 
     @suggests_parameters
     def to_html(

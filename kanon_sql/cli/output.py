@@ -216,6 +216,27 @@ def result_file_of(
     return path
 
 
+def cells_file_of(spec: AuditSpec, values: dict[str, Any]) -> Path | None:
+    """The file for the list of cells. Raises `SpecError` for an unsuitable name."""
+    path = writable(values["list_cells"], _inputs(spec, values), values)
+    if path is None:
+        return None
+    if values["dry_run"]:
+        raise SpecError("--dry-run lists no cells for --cells. Leave out one of the two.")
+    if path.suffix.lower() != ".csv":
+        raise SpecError(
+            f"--cells {path}: the list of cells is a CSV. Name a file that ends with .csv."
+        )
+    if len(spec.published) > 1:
+        raise SpecError(
+            f"--cells lists the cells of one table, and there are {len(spec.published)}. Name a "
+            "table, or a spec with one."
+        )
+    if path in (Path(name) for name in (values["output"], *values["also"]) if name):
+        raise SpecError(f"{path} would be written twice. Name a different file for each result.")
+    return path
+
+
 def report_file_of(values: dict[str, Any], inputs: Iterable[str]) -> Path | None:
     """The report file. Raises `SpecError` for an unsuitable suffix."""
     from kanon_sql.report.signed.inputs import refuse_ending
