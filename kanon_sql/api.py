@@ -38,7 +38,6 @@ from kanon_sql.question.arguments import (
     path_argument,
     published_from_arguments,
     spec_from_arguments,
-    suggests_parameters,
 )
 from kanon_sql.question.policy import Policy
 from kanon_sql.question.policy import policies as shipped_policies
@@ -286,7 +285,7 @@ def anonymize(
     return result
 
 
-@keywords_of(TableSpec, RunOptions)
+@keywords_of(TableSpec, Identifying, RunOptions)
 def profile(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
@@ -467,7 +466,7 @@ def _numbers(value: Any) -> Sequence[int]:
     return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
 
 
-@suggests_parameters
+@keywords_of()
 def lineage(
     manifest: str | Path,
     *,
@@ -498,7 +497,7 @@ def lineage(
     )
 
 
-@suggests_parameters
+@keywords_of()
 def explain(name: str | None = None) -> Explanation:
     """Return the manual page of a model, a metric or a topic; without a name, the list of pages.
 

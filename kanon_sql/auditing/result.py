@@ -12,7 +12,7 @@ from kanon_sql.question.arguments import suggests_parameters
 from kanon_sql.report.display import Displayed
 from kanon_sql.results.cells import CellsResult, CellVerdicts
 from kanon_sql.results.diff import Diff
-from kanon_sql.results.table import AuditFindings
+from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block
@@ -90,12 +90,24 @@ class AuditResult(Displayed, AuditFindings):
         return returned_or_written(page, path, overwrite=overwrite)
 
     @suggests_parameters
-    def chart(self, name: str, table: str | None = None) -> dict[str, Any]:
+    def chart(self, name: str | None = None, table: str | None = None) -> Any:
         """A chart as a Vega-Lite dictionary: `class_sizes` or `risk`, of `table` if there is more
-        than one. Raises `SpecError` for another name."""
-        from kanon_sql.report.signed.inputs import chart_of
+        than one; without a name the list of charts. Raises `SpecError` for another name."""
+        from kanon_sql.report.signed.inputs import chart_names, chart_of
 
+        if name is None:
+            return chart_names(self.tables)
         return chart_of(self.tables, name, table)
+
+    def _failure(self, table: TableResult, check: CheckResult) -> str:
+        """The line of its verdict, as the page has it."""
+        from kanon_sql.report.words.models import verdict
+        from kanon_sql.report.words.numbers import KEPT_TOGETHER, in_python_words
+
+        line = verdict(check, table)
+        extent = f"; {line.extent}" if line.extent else ""
+        sentence = f"{line.title}: {line.achieved}{extent}".replace(KEPT_TOGETHER, " ")
+        return in_python_words(sentence)
 
     def diff(self, earlier: AuditFindings | str | Path) -> Comparison:
         """The changes since an earlier result, or one in a JSON file: better, worse, checked less.

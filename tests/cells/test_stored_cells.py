@@ -260,7 +260,7 @@ def test_python_compares_and_frames_a_result() -> None:
     frame = result.checks.to_pandas()
     assert frame["model"].iloc[0] == "min_contributors"
     assert frame["violating_cells"][0] == 1
-    with pytest.raises(kanon.PrivacyViolation, match="min_contributors"):
+    with pytest.raises(kanon.PrivacyViolation, match="threshold: the smallest cell has"):
         result.raise_if_violated()
 
 
