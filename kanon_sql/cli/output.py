@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from kanon_sql.cli.option_kinds import QUIET, VERBOSITY
+from kanon_sql.cli.option_kinds import QUIET, TO_SIGN, VERBOSITY
 from kanon_sql.cli.streams import for_stdout, printing, tell
 from kanon_sql.errors import SpecError, printable, with_flags, without_control
 
@@ -188,6 +188,8 @@ _ENDINGS = {
     "baseline": (".json",),
 }
 """Permitted suffixes of a result file, by command."""
+_SIGNED = ("audit", "tables", "anonymize", "tradeoff", "lineage")
+"""The commands whose results a report signs."""
 
 
 def result_file_of(
@@ -208,10 +210,12 @@ def result_file_of(
     endings = (".txt",) if is_for_people else _ENDINGS[command]
     if path.suffix.lower() not in endings:
         has_forms = "format" in values and not is_for_people
+        is_page = path.suffix.lower() in (".html", ".htm", ".pdf") and ".json" in endings
+        to_sign = f" {TO_SIGN}" if is_page and command in _SIGNED else ""
         or_format = ", or choose one with --format" if has_forms else ""
         raise SpecError(
             f"{path}: this command writes no {path.suffix} file. Name a file that ends "
-            f"with {_one_of(endings)}{or_format}."
+            f"with {_one_of(endings)}{or_format}.{to_sign}"
         )
     return path
 
