@@ -38,7 +38,6 @@ from kanon_sql.question.arguments import (
     path_argument,
     published_from_arguments,
     spec_from_arguments,
-    suggests_parameters,
 )
 from kanon_sql.question.policy import Policy
 from kanon_sql.question.policy import policies as shipped_policies
@@ -169,6 +168,7 @@ def tables(
     checks: Checks = (),
     published: bool = False,
     against: Any = None,
+    list_cells: bool = False,
     show_values: bool = False,
     **others: Unpack[_Cells],
 ) -> AuditResult:
@@ -187,7 +187,9 @@ def tables(
     Rules: `threshold` contributors in each cell; `dominance` pairs of n and k; `p_percent`;
     `derivable`; `min_difference` to each table in `against`; `policy` names institutions' rules.
     `checks` takes any model of cells.
-    Without one the cells are measured.
+    Without one the cells are measured. `list_cells` fills `cells` of the result, one row a cell
+    with the rules it breaks and how it can be computed; a small published table has them anyway,
+    without intervals.
 
     The errors are those of `audit`. A table of which nothing can be concluded, as one whose labels
     could be read in two ways, is an `InputError`.
@@ -201,7 +203,8 @@ def tables(
     rules, settings = only(CellRules, others), only(CellArguments, others)
     spec = published_from_arguments(data, by, checks, against, rules, cells=published, **settings)
     run = RunOptions(**only(RunArguments, others))
-    return with_python_words(audit_cells(spec, run, show_values=show_values))
+    result = audit_cells(spec, run, show_values=show_values, list_cells=list_cells)
+    return with_python_words(result)
 
 
 @keywords_of(TableSpec, ReleaseOptions, RunOptions)
@@ -282,7 +285,7 @@ def anonymize(
     return result
 
 
-@keywords_of(TableSpec, RunOptions)
+@keywords_of(TableSpec, Identifying, RunOptions)
 def profile(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
@@ -463,7 +466,7 @@ def _numbers(value: Any) -> Sequence[int]:
     return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
 
 
-@suggests_parameters
+@keywords_of()
 def lineage(
     manifest: str | Path,
     *,
@@ -494,7 +497,7 @@ def lineage(
     )
 
 
-@suggests_parameters
+@keywords_of()
 def explain(name: str | None = None) -> Explanation:
     """Return the manual page of a model, a metric or a topic; without a name, the list of pages.
 

@@ -687,3 +687,44 @@ def test_a_measure_of_nothing_is_zero_without_a_sign() -> None:
 
     assert "δ is 0\n" in str(result)
     assert "only the first 1&nbsp;record " in re.sub("<[^>]*>", " ", result.to_html())
+
+
+FUNCTIONS = [
+    *(kanon.audit, kanon.compile, kanon.tables, kanon.anonymize, kanon.profile, kanon.init),
+    *(kanon.tradeoff, kanon.lineage, kanon.explain),
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
+def test_the_help_of_a_function_is_a_sentence_and_its_parameters(function: Any) -> None:
+    first, blank, *_ = function.__doc__.splitlines()
+    listed = function.__doc__.partition("\nParameters:\n\n")[2]
+
+    assert (first[-1], blank) == (".", "")
+    names = re.findall(r"^(\w+): \S.*", listed, re.MULTILINE)
+    assert names == list(inspect.signature(function).parameters)
+    assert not re.search(r"--[a-z]", listed)
+
+
+def test_a_violation_is_raised_with_its_verdict() -> None:
+    result = kanon.audit(PEOPLE, ["zip"], sensitive="disease", k=3, l=2, name="people")
+
+    with pytest.raises(kanon.PrivacyViolation) as raised:
+        result.raise_if_violated()
+
+    first, *verdicts = str(raised.value).splitlines()
+    assert first == "not every check holds:"
+    assert verdicts == [
+        "people: k-anonymity: k is 1, asked for 3; 4 records (100 %) in 3 classes of fewer than 3 "
+        "records",
+        "people: l-diversity disease: l is 1, asked for 2; 2 records (50.0 %) in 2 classes with "
+        "fewer than 2 values",
+    ]
+
+
+def test_the_charts_are_listed() -> None:
+    result = kanon.audit(PEOPLE, ["zip"], k=3)
+
+    assert result.chart() == ["class_sizes", "risk"]
+    assert all(result.chart(name)["data"]["values"] for name in result.chart())
+    assert kanon.tables(PEOPLE, ["zip"]).chart() == []

@@ -56,7 +56,7 @@ LAYER_OF_FILE = {
     **dict.fromkeys(("plan", "published_plan"), "plan"),
     "words": "report",
     **dict.fromkeys(("verdicts", "audit", "derivability", "open_cells"), "auditing"),
-    **dict.fromkeys(("suppressed_cells", "whole_tables"), "auditing"),
+    **dict.fromkeys(("suppressed_cells", "whole_tables", "cell_list"), "auditing"),
 }
 """The layer of every file of `models`: each family's room spans several."""
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+from kanon_sql.errors import InputError
 from kanon_sql.question.arguments import suggests_parameters
 from kanon_sql.report.display import Displayed
+from kanon_sql.results.cells import CellsResult, CellVerdicts
 from kanon_sql.results.diff import Diff
-from kanon_sql.results.table import AuditFindings
+from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block
@@ -25,6 +27,29 @@ class AuditResult(Displayed, AuditFindings):
         from kanon_sql.report import audit
 
         return audit.page(self)
+
+    def naming_every_cell(self) -> Self:
+        """The result whose page names every cell that something was found against."""
+        tables = (
+            replace(table, most_named=None) if isinstance(table, CellsResult) else table
+            for table in self.tables
+        )
+        return replace(self, tables=tuple(tables))
+
+    @property
+    def cells(self) -> CellVerdicts:
+        """Each cell of a published table: its labels, the `primary` rules that it breaks, the step
+        by which a suppressed one is `derivable`, the width of its `interval`, and if it is `ok`.
+        `to_pandas()` makes a data frame, `to_csv()` a text.
+
+        Raises `InputError` unless the cells were listed: `tables(…, list_cells=True)`.
+        """
+        lists = [
+            t.listed for t in self.tables if isinstance(t, CellsResult) and t.listed is not None
+        ]
+        if not lists or len(lists) < len(self.tables):
+            raise InputError("the cells were not listed: tables(…, list_cells=True) lists them.")
+        return CellVerdicts(cell for cells in lists for cell in cells)
 
     @suggests_parameters
     def to_html(
@@ -65,12 +90,24 @@ class AuditResult(Displayed, AuditFindings):
         return returned_or_written(page, path, overwrite=overwrite)
 
     @suggests_parameters
-    def chart(self, name: str, table: str | None = None) -> dict[str, Any]:
+    def chart(self, name: str | None = None, table: str | None = None) -> Any:
         """A chart as a Vega-Lite dictionary: `class_sizes` or `risk`, of `table` if there is more
-        than one. Raises `SpecError` for another name."""
-        from kanon_sql.report.signed.inputs import chart_of
+        than one; without a name the list of charts. Raises `SpecError` for another name."""
+        from kanon_sql.report.signed.inputs import chart_names, chart_of
 
+        if name is None:
+            return chart_names(self.tables)
         return chart_of(self.tables, name, table)
+
+    def _failure(self, table: TableResult, check: CheckResult) -> str:
+        """The line of its verdict, as the page has it."""
+        from kanon_sql.report.words.models import verdict
+        from kanon_sql.report.words.numbers import KEPT_TOGETHER, in_python_words
+
+        line = verdict(check, table)
+        extent = f"; {line.extent}" if line.extent else ""
+        sentence = f"{line.title}: {line.achieved}{extent}".replace(KEPT_TOGETHER, " ")
+        return in_python_words(sentence)
 
     def diff(self, earlier: AuditFindings | str | Path) -> Comparison:
         """The changes since an earlier result, or one in a JSON file: better, worse, checked less.

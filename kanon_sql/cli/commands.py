@@ -28,6 +28,7 @@ from kanon_sql.cli.output import (
     Failure,
     also_of,
     baseline_of,
+    cells_file_of,
     deliver,
     deliver_result,
     expected_page,
@@ -116,20 +117,24 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     from kanon_sql.models.cells.audit import audit_cells, dry_run_of_cells
 
     is_external = values["audience"] == "external"
-    if is_external and values["show_values"]:
-        raise SpecError("--show-values is not for an external audience. Leave out one of them.")
+    for key in ("show_values", "list_cells"):
+        if is_external and values[key]:
+            flag = key.replace("list_", "").replace("_", "-")
+            raise SpecError(f"--{flag} is not for an external audience. Leave out one of them.")
     chosen = cells_selected(context, target, values)
     if chosen.spec is None:
         raise Failure(with_flags(chosen.reason), NO_DATA)
+    cells = cells_file_of(chosen.spec, values)
     return _judged(
         context,
         chosen,
         values,
-        audit_cells,
+        partial(audit_cells, list_cells=cells is not None),
         dry_run_of_cells,
         by="count",
         key="published",
         is_external=is_external,
+        cells=cells,
     )
 
 
@@ -143,10 +148,11 @@ def _judged(
     by: Any,
     key: TablesKey = "tables",
     is_external: bool = False,
+    cells: Path | None = None,
 ) -> int:
     """Audit the selected tables and write the result in each requested form, or list what would
     run; the exit code. A baseline is compared `by` share or count; `key` is the tables' in a
-    spec."""
+    spec, and `cells` the file for the list of cells."""
     spec = chosen.spec
     warn_of_skipped(chosen)
     baseline = baseline_of(values)
@@ -166,7 +172,7 @@ def _judged(
     of_pipelines = [(path, form) for path, form in forms if form in PIPELINE_FORMATS]
     try:
         with watching(context) as watch:
-            run = run_of(values, watch, [*files_of(output), *also])
+            run = run_of(values, watch, [*files_of(output), *also, *files_of(cells)])
             show = values["show_values"]
             result = CLOCK.timed(
                 audit(spec, run, show_values=show, with_lineage=events) if spec else _nothing()
@@ -191,6 +197,13 @@ def _judged(
     for path, form in of_pipelines:
         deliver(for_pipeline(result, chosen.places, form), path, status, form=form)
     refuse_failed(result)
+    if cells is not None and result.status != "no_data":
+        from kanon_sql.results.writing import write_atomically
+
+        write_atomically(cells, result.cells.to_csv(), private=values["show_values"])
+        report_written(cells, plural(len(result.cells), "cell"))
+    if context.meta.get(VERBOSITY, 0):
+        result = result.naming_every_cell()
     for path, form in forms:
         if form not in PIPELINE_FORMATS:
             recorded = result

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -150,9 +151,13 @@ class CommandLine(HelpGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             known = self.list_commands(ctx)
-            raise click.UsageError(
-                f'there is no command "{args[0]}".{did_you_mean(args[0], known)}', ctx
-            )
+            near = did_you_mean(args[0], known)
+            if not near and (Path(args[0]).exists() or Path(args[0]).suffix):
+                near = (
+                    f" To look at a table: kanon-sql profile {args[0]}. To check it: kanon-sql "
+                    f"audit {args[0]} --qi COLUMN,COLUMN."
+                )
+            raise click.UsageError(f'there is no command "{args[0]}".{near}', ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -173,7 +178,7 @@ def _exit_code_of(run: Callable[[], Any], arguments: Sequence[str]) -> int:
             # The nearest alone: --quasi-identifier is not meant as --identifiers.
             options = error.ctx.command.params if error.ctx else ()
             shown = (option for option in options if not getattr(option, "hidden", False))
-            near = did_you_mean(
+            near = _as_model(error.option_name) or did_you_mean(
                 error.option_name, [name for option in shown for name in option.opts]
             )
             print_error(f"there is no option {error.option_name}.{near}")
@@ -189,6 +194,14 @@ def _exit_code_of(run: Callable[[], Any], arguments: Sequence[str]) -> int:
         notes = getattr(error.__cause__, "__notes__", [])
         tell(" ".join(["Interrupted; nothing was written.", *notes]))
         return INTERRUPTED
+
+
+def _as_model(flag: str) -> str:
+    """How a model is asked that was taken for an option; "" for any other."""
+    from kanon_sql.models.catalogue import ALL_MODELS
+
+    model = ALL_MODELS.get(flag.removeprefix("--").replace("-", "_"))
+    return f" The model is asked as {model.asked_as}." if model else ""
 
 
 def _variables_behind(message: str, arguments: Sequence[str]) -> str:

@@ -143,19 +143,19 @@ def demo(context: click.Context, /, folder: str, overwrite: bool) -> int:
 def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
     """Compare two results.
 
-    OLD.json and NEW.json are JSON results of audit, tables or anonymize. Lists the checks, sizes
-    and risks that got better or worse, and the tables that appeared or disappeared. To find out
-    what two releases of the same people disclose together, use audit --earlier.
+    OLD.json and NEW.json are JSON results of audit, tables or anonymize, or baselines. Lists the
+    checks, sizes and risks that got better or worse, and the tables that appeared or disappeared.
+    To find out what two releases of the same people disclose together, use audit --earlier.
 
     Exit codes: 0 compared; 1 with --fail-on-worse, if anything got worse or is no longer checked;
     2 invalid input.
     """
     from kanon_sql.report import diff as report
     from kanon_sql.results.diff import diff as compare
-    from kanon_sql.results.stored import read_result
+    from kanon_sql.results.stored import read_compared
 
     output = result_file_of(context, values["output"], (old, new), values)
-    result = compare(read_result(Path(old)), read_result(Path(new)), values["by"])
+    result = compare(read_compared(Path(old)), read_compared(Path(new)), values["by"])
     deliver_result(context, values, result, report.page(result), output)
     return int(values["fail_on_worse"] and result.is_worse)
 

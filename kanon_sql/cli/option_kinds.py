@@ -175,6 +175,11 @@ def column_names(flag: str, text: str) -> list[str]:
         raise SpecError(
             f"{flag} {text!r} is not a list of names; quote one with a comma or a quote as in CSV."
         ) from None
+    if names[:-1] and all(names[:-1]) and not names[-1]:
+        raise SpecError(
+            f"{flag} {text!r} ends with a comma. After a space the shell begins another argument: "
+            f"write {flag} {text}COLUMN without one, or quote the list."
+        )
     if not all(names):
         raise SpecError(f"{flag} {text!r} has an empty item. Remove the extra comma.")
     return names
@@ -343,6 +348,13 @@ PIPELINE_FORMATS = ("junit", "sarif", "github", "openlineage")
 """Machine-readable formats, supported by audit only."""
 
 
+TO_SIGN = (
+    "A page to sign is made of a JSON result (--output result.json): kanon-sql report result.json "
+    "--output report.html, which a browser prints as PDF."
+)
+"""The way to a page of HTML or PDF."""
+
+
 class OneALine(StringParamType):
     """Text of a repeatable option; its environment variable holds one value per line."""
 
@@ -403,6 +415,8 @@ class Format(StringParamType):
         if value in self._formats:
             return str(value)
         there_are = f"there are {', '.join(self._formats)}"
+        if str(value).lower() in ("html", "pdf"):
+            raise SpecError(f"there is no format {value!r}; {there_are}. {TO_SIGN}")
         if value in PIPELINE_FORMATS and not {*PIPELINE_FORMATS} & {*self._formats}:
             raise SpecError(f"--format {value} is for an audit; {there_are}.")
         near = did_you_mean(str(value), self._formats)

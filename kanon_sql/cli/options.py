@@ -160,6 +160,7 @@ AS_PUBLISHED = (
 SECOND_TABLE = tuple(other_table(AGAINST, *("by", "columns", "where", *TEXT_FILE)))
 CELL_OPTIONS = (*CELLS, *CELL_RULES, *AS_PUBLISHED, *SECOND_TABLE)
 """The options that only a question on cells has."""
+CELL_LIST = declared("run", "cells")
 QUESTION_ON_CELLS = (
     *CELLS,
     HIERARCHIES[0],
@@ -320,8 +321,8 @@ _OF_COMMAND: dict[str, tuple[Iterable[Callable[[Any], Any]], ...]] = {
     "audit": (QUESTION, MANIFEST, INHERIT, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, JOBS, DRY_RUN,
               VERBOSE),
     "baseline": (QUESTION, CELL_OPTIONS, MANIFEST, OUTPUT, LIMITS, VERBOSE),
-    "tables": (QUESTION_ON_CELLS, MANIFEST[:-1], BASELINE[:1], AUDIT_FORMAT, OUTPUT, AUDIENCE, RUN,
-               DRY_RUN, VERBOSE),
+    "tables": (QUESTION_ON_CELLS, MANIFEST[:-1], BASELINE[:1], AUDIT_FORMAT, CELL_LIST, OUTPUT,
+               AUDIENCE, RUN, DRY_RUN, VERBOSE),
     "diff": (FORMAT, WORSE, OUTPUT, VERBOSE),
     "compile": (QUESTION, CELL_OPTIONS, MANIFEST, INHERIT, COMPILED, COMPILE_OUTPUT, RUN, VERBOSE),
     "validate": (QUESTION, CELL_OPTIONS, MANIFEST, INHERIT, SHOWN, VERBOSE),

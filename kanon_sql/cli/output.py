@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from kanon_sql.cli.option_kinds import QUIET, VERBOSITY
+from kanon_sql.cli.option_kinds import QUIET, TO_SIGN, VERBOSITY
 from kanon_sql.cli.streams import for_stdout, printing, tell
 from kanon_sql.errors import SpecError, printable, with_flags, without_control
 
@@ -188,6 +188,8 @@ _ENDINGS = {
     "baseline": (".json",),
 }
 """Permitted suffixes of a result file, by command."""
+_SIGNED = ("audit", "tables", "anonymize", "tradeoff", "lineage")
+"""The commands whose results a report signs."""
 
 
 def result_file_of(
@@ -208,11 +210,34 @@ def result_file_of(
     endings = (".txt",) if is_for_people else _ENDINGS[command]
     if path.suffix.lower() not in endings:
         has_forms = "format" in values and not is_for_people
+        is_page = path.suffix.lower() in (".html", ".htm", ".pdf") and ".json" in endings
+        to_sign = f" {TO_SIGN}" if is_page and command in _SIGNED else ""
         or_format = ", or choose one with --format" if has_forms else ""
         raise SpecError(
             f"{path}: this command writes no {path.suffix} file. Name a file that ends "
-            f"with {_one_of(endings)}{or_format}."
+            f"with {_one_of(endings)}{or_format}.{to_sign}"
         )
+    return path
+
+
+def cells_file_of(spec: AuditSpec, values: dict[str, Any]) -> Path | None:
+    """The file for the list of cells. Raises `SpecError` for an unsuitable name."""
+    path = writable(values["list_cells"], _inputs(spec, values), values)
+    if path is None:
+        return None
+    if values["dry_run"]:
+        raise SpecError("--dry-run lists no cells for --cells. Leave out one of the two.")
+    if path.suffix.lower() != ".csv":
+        raise SpecError(
+            f"--cells {path}: the list of cells is a CSV. Name a file that ends with .csv."
+        )
+    if len(spec.published) > 1:
+        raise SpecError(
+            f"--cells lists the cells of one table, and there are {len(spec.published)}. Name a "
+            "table, or a spec with one."
+        )
+    if path in (Path(name) for name in (values["output"], *values["also"]) if name):
+        raise SpecError(f"{path} would be written twice. Name a different file for each result.")
     return path
 
 

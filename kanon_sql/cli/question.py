@@ -123,9 +123,15 @@ def only_one(_: click.Context, __: click.Parameter, targets: Sequence[str]) -> s
     """The single target; several are probably an unquoted glob."""
     if len(targets) > 1:
         more = ", …" if len(targets) > 2 else ""
+        several = f"there are {len(targets)} targets ({targets[0]}, {targets[1]}{more})."
+        if not Path(targets[1]).suffix and not Path(targets[1]).exists():
+            raise SpecError(
+                f"{several} If {targets[1]} is a column, write the list with commas and without "
+                f"spaces: zip,{targets[1]}."
+            )
         raise SpecError(
-            f"there are {len(targets)} targets ({targets[0]}, {targets[1]}{more}). Quote a glob, "
-            "so that all its files are read as one table: 'data/*.parquet'."
+            f"{several} Quote a glob, so that all its files are read as one table: "
+            "'data/*.parquet'."
         )
     return targets[0]
 
@@ -156,6 +162,7 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
     refuse_server(target, values)
     quasi_identifiers = values["quasi_identifiers"]
     if not (quasi_identifiers or values["events"]):
+        _refuse_without_events(values["check"])
         raise SpecError(
             "there are no quasi-identifiers: name what an attacker may know of a person, as in "
             "--qi zip,birth_date,sex; --qi '*' takes every column."
@@ -163,6 +170,19 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
     others = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
     checks = _checks(values, values["sensitive"], list(others[REFERENCE.key]))
     return _one_table_spec(target, quasi_identifiers, values, **others, checks=checks)
+
+
+def _refuse_without_events(checks: Sequence[str]) -> None:
+    """Raise `SpecError` if a check is about events, as none are named."""
+    from kanon_sql.models.catalogue import ALL_MODELS
+
+    for text in checks:
+        name = text.partition(":")[0].strip()
+        if name in ALL_MODELS and ALL_MODELS[name].answered_by == "events":
+            raise SpecError(
+                f"{name} needs events: name the columns that make an event of a person, as in "
+                "--events ward,month."
+            )
 
 
 def _with_thresholds(spec: AuditSpec, values: Mapping[str, Any]) -> AuditSpec:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import textwrap
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
@@ -23,6 +26,7 @@ from kanon_sql.errors import (
 from kanon_sql.files import is_url_of_object, without_credentials
 from kanon_sql.models.base import Model
 from kanon_sql.models.catalogue import short_checks, short_rules
+from kanon_sql.models.described import texts_below
 from kanon_sql.question.hierarchy import (
     BUILDERS,
     DATES,
@@ -156,16 +160,16 @@ def keywords_of(
 
 
 def suggests_parameters(
-    call: Callable[_Parameters, _Returned], models: Sequence[type[Any]] = ()
+    call: Callable[_Parameters, _Returned], models: Sequence[type[Any]] | None = None
 ) -> Callable[_Parameters, _Returned]:
     """Decorator: an unknown keyword raises `SpecError` with the parameter probably meant, as does a
     value of another type for texts, paths and switches. The signature lists the keywords of an
-    unpacked `TypedDict`."""
+    unpacked `TypedDict`, and with `models` the docstring ends with a sentence on each."""
     signature = inspect.signature(call)
     listed = [
         listed_parameter
         for parameter in signature.parameters.values()
-        for listed_parameter in (list(_unpacked(parameter, call, models)) or [parameter])
+        for listed_parameter in (list(_unpacked(parameter, call, models or ())) or [parameter])
     ]
     parameter_names = [parameter.name for parameter in listed]
     typed = {
@@ -202,7 +206,26 @@ def suggests_parameters(
         return did_you_mean(name, parameter_names)
 
     vars(checked_call)["__signature__"] = signature.replace(parameters=listed)
+    if models is not None:
+        of_parameters = list(_in_words(call.__name__, parameter_names, models))
+        paragraphs = [inspect.cleandoc(call.__doc__ or ""), "\n".join(of_parameters)]
+        checked_call.__doc__ = "\n\nParameters:\n\n".join(paragraphs)
     return checked_call
+
+
+def _in_words(call: str, names: Iterable[str], models: Sequence[type[Any]]) -> Iterator[str]:
+    """Each parameter of a function with the sentence that describes it."""
+    text = files("kanon_sql.question").joinpath("parameters.toml").read_text(encoding="utf-8")
+    own = tomllib.loads(text)
+    sentences = dict(own["all"])
+    for model in models:
+        described: Any = model
+        sentences |= texts_below(described)
+    sentences |= own["all"] | own.get(call, {})
+    for name in filter(sentences.__contains__, names):
+        # What follows the first paragraph is about spec files.
+        sentence = " ".join(sentences[name].partition("\n\n")[0].split())
+        yield textwrap.fill(f"{name}: {sentence}", 92, subsequent_indent="    ")
 
 
 def _unpacked(

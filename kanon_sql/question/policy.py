@@ -261,8 +261,10 @@ def policy_named(name: str, folder: Path | None = None) -> Policy:
     if name.lower().endswith((".yml", ".yaml")):
         return read_policy(folder / name if folder else Path(name))
     if name not in policy_names():
+        begun = [known for known in policy_names() if known.startswith(f"{name.lower()}-")]
+        near = f' Did you mean "{begun[0]}"?' if begun else did_you_mean(name, policy_names())
         raise SpecError(
-            f'there is no policy "{name}".{did_you_mean(name, policy_names())} kanon-sql policy '
+            f'there is no policy "{name}".{near} kanon-sql policy '
             f"lists the {len(policy_names())} there are; a file of your own is named by its path, "
             "as in ./own.yml."
         )

@@ -20,6 +20,7 @@ from kanon_sql.report.document import (
     Verdicts,
 )
 from kanon_sql.report.words import numbers, tables
+from kanon_sql.report.words.numbers import wording
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import AuditFindings, TableResult
 
@@ -66,11 +67,18 @@ def _findings_on_cells(table: CellsResult) -> Iterator[Block]:
     if table.checks:
         yield Verdicts(tables.verdicts(table))
     yield from warnings(table)
+    if named := cells.findings_on_cells(table):
+        title, points, below = named
+        yield Prose([title])
+        yield Points(points)
+        yield Prose([below])
     if cost := cells.cost_sentence(table):
         yield Prose([cost])
     yield from limits(table)
     yield from policies.outcomes(table)
     yield Prose([tables.outcome(table), *cells.advice_on_cells(table)])
+    if (least := table.pooled_below) is not None:
+        yield Prose([wording("left_out")["of_cells"].format(numbers.number(least))])
 
 
 def warnings(table: TableResult) -> Iterator[Points]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kanon_sql.results.table import CheckResult, JsonPart, TableResult, json_of_part
+from kanon_sql.results.table import CheckResult, JsonPart, Rows, TableResult, json_of_part
 
 CellFigure = Literal["count", "magnitude"]
 
@@ -69,6 +71,8 @@ class CellDetails:
     small_remainders: int | None = None
     steps: int | None = None
     """Rounds of subtraction."""
+    narrowest: float | None = None
+    """The least width of the interval of a suppressed cell that can't be computed."""
     evidence: Literal["totals"] | None = None
     """Why it is undecided: totals are rounded each on its own."""
 
@@ -96,6 +100,65 @@ NOT_OF_CELLS = ("violating_classes", "violating_records", "violating_people")
 """The fields of a check's result that a rule for cells doesn't have."""
 
 
+NOT_DERIVED, UNDECIDED = "no", "can't tell"
+"""The step of a hidden cell that is not derived, and of one that could not be decided."""
+
+
+@dataclass(frozen=True)
+class CellVerdict:
+    """One cell: its labels, the rules that it breaks, and the step that derives it if hidden."""
+
+    labels: Mapping[str, Any]
+    """Its label in each dimension; of a total None, unless the table says how it is called."""
+    totals: tuple[str, ...]
+    """The dimensions of which it is a total."""
+    primary: tuple[str, ...]
+    """The rules that it breaks, by itself or with the cells that are added up in it."""
+    derivable: str | None
+    """The step that derives a suppressed cell, as "subtraction, round 1", "no", or "can't tell"."""
+    interval: float | None
+    """The width of what a suppressed cell can be; None for a shown cell, and without two ends."""
+    ok: bool | None
+    """Whether nothing was found against it; None where that isn't known."""
+    figures: Mapping[str, float | None] | None = field(default=None, repr=False)
+    """Its figure and the ends of its interval, if values are shown."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The labels, then the other fields; one that is called as a dimension has a prefix."""
+        others: dict[str, Any] = {
+            "totals": ", ".join(self.totals) or None,
+            "primary": "; ".join(self.primary) or None,
+            "derivable": self.derivable,
+            "interval": self.interval,
+            "ok": self.ok,
+            **(self.figures or {}),
+        }
+        taken = {name.casefold() for name in self.labels}
+        own = {f"kanon_{name}" if name in taken else name: v for name, v in others.items()}
+        return {**self.labels, **own}
+
+
+class CellVerdicts(Rows[CellVerdict]):
+    """The cells of a table in its own order, inner ones first."""
+
+    def to_csv(self) -> str:
+        """One line a cell below the names of the columns."""
+        text = io.StringIO()
+        rows = self.rows()
+        writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+        writer.writeheader()
+        words = {True: "yes", False: "no"}
+        for row in rows:
+            writer.writerow(
+                {name: words.get(v, v) if isinstance(v, bool) else v for name, v in row.items()}
+            )
+        return text.getvalue()
+
+
+MOST_SHOWN = 5
+"""How many cells a page names."""
+
+
 @dataclass(frozen=True)
 class CellsResult(TableResult):
     """The audit of one published table."""
@@ -114,6 +177,12 @@ class CellsResult(TableResult):
     """The sources of the second tables, by name."""
     confidential: tuple[str, ...] = ()
     """Parameters that the spec wants kept from outsiders, as in dominance.k."""
+    listed: CellVerdicts | None = field(default=None, repr=False, compare=False)
+    """Every cell with what is found against it, if that was asked for. JSON has none."""
+    most_named: int | None = field(default=MOST_SHOWN, repr=False, compare=False)
+    """How many of these a page names; None for all."""
+    pooled_below: int | None = field(default=None, repr=False, compare=False)
+    """The least count that is shown, to an external audience; None where all are."""
 
     def to_dict(self) -> dict[str, Any]:
         written = super().to_dict() | {

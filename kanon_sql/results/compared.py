@@ -116,6 +116,7 @@ DESCRIBED = {
     "by_linear_programming": "a way to `derived_cells`",
     "by_integer_programming": "a way to `derived_cells`",
     "steps": "the rounds of subtraction",
+    "narrowest": "how close a cell is that can't be computed",
 }
 """The figures of a check that make it neither better nor worse, each with the reason."""
 _IN_RECORDS = {"violating_classes": "violating_records", "unmatched_classes": "unmatched_records"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -28,9 +28,9 @@ Findings = TypeVar("Findings", bound=AuditFindings)
 def for_outsiders(result: Findings, min_cell: int = LEAST_CELL) -> Findings:
     """The result for an external audience.
 
-    The SQL, values of the data and the command are left out. A smallest cell or difference below a
-    threshold, or below `min_cell` without one, is pooled, and so are the counts in warnings and the
-    records of the sensitive cells, which may be few.
+    The SQL, values of the data, labels of cells and the command are left out. A smallest cell or
+    difference is pooled below its threshold, and without a policy's below `min_cell` too; so are
+    the counts in warnings and the records of the sensitive cells, which may be few.
     """
     tables = [table_for_outsiders(table, min_cell) for table in result.tables]
     return replace(result, tables=tuple(tables), asked=None)
@@ -64,6 +64,8 @@ def table_for_outsiders(table: TableResult, min_cell: int) -> TableResult:
         policies=tuple(policy_for_outsiders(policy, hidden) for policy in table.policies),
         sql={},
         shown=None,
+        listed=None,
+        pooled_below=least,
     )
 
 
@@ -100,15 +102,22 @@ def check_for_outsiders(check: CheckResult, table: TableResult) -> CheckResult:
 
 
 def _least_size(table: TableResult, hidden: Collection[str], min_cell: int) -> int:
-    """The largest number of contributors that is required of a cell; `min_cell` without any, or
-    where it is confidential."""
-    sizes = {
-        check.parameters["n"]
-        for check in table.checks
-        if check.model == "min_contributors" and check.parameters.get("n")
-    }
-    is_open = "min_contributors" not in _models(hidden)
-    return max(sizes) if sizes and is_open else min_cell
+    """The least number of contributors that is shown of a cell: what is required of it, and without
+    a policy's requirement at least `min_cell`. A confidential one tells nothing."""
+    if "min_contributors" in _models(hidden):
+        return min_cell
+    return _least_of([c for c in table.checks if c.model == "min_contributors"], min_cell)
+
+
+def _least_of(checks: Iterable[CheckResult], min_cell: int) -> int:
+    """The largest n that checks require; at least `min_cell` where none of them is a policy's."""
+    required: list[int] = []
+    is_of_policy = False
+    for check in checks:
+        if n := check.parameters.get("n"):
+            required.append(n)
+            is_of_policy = is_of_policy or check.policy is not None
+    return max([*required, *([] if is_of_policy else [min_cell])])
 
 
 def _models(hidden: Collection[str]) -> set[str]:
@@ -162,8 +171,10 @@ _THRESHOLDS = {"dominance": "k", "p_percent": "p"}
 
 
 def _without_shortfall(check: CheckResult) -> CheckResult:
-    """The check without a sum over small cells, from which these follow where they are few."""
-    details = {name: None if name == "shortfall" else item for name, item in check.details.items()}
+    """The check without a sum over small cells, from which these follow where they are few, and
+    without the width of an interval."""
+    left_out = ("shortfall", "narrowest")
+    details = {name: None if name in left_out else item for name, item in check.details.items()}
     return replace(check, details=details)
 
 
@@ -173,7 +184,7 @@ def _pooled(check: CheckResult, size: int) -> str:
     figure = check.achieved
     if not isinstance(figure, int | float):
         return ""
-    least = {"min_contributors": size, "differences": check.parameters.get("n") or size}
+    least = {"min_contributors": size, "differences": _least_of([check], size)}
     if figure < least.get(check.model, 0):
         return f"{FEWER} {least[check.model]}"
     if check.model == "dominance" and figure > 99 and size > 1:

@@ -298,6 +298,15 @@ def read_result(path: Path) -> ResultFile:
     return ResultFile(path, _audit(document), anonymization.read(dict) if anonymization else None)
 
 
+def read_compared(path: Path) -> ResultFile:
+    """Read a side of a comparison: a stored result, or a baseline, which is one too. Raises
+    `InputError` for anything else."""
+    document = result_document(path, _RESULT_HINT, parsed(path, _RESULT_HINT))
+    if "baseline" in document.value:
+        return ResultFile(path, read_baseline(path), None)
+    return read_result(path)
+
+
 @dataclass(frozen=True)
 class _StoredAudit:
     """A stored audit or baseline."""

@@ -650,7 +650,7 @@ class AuditFindings(Written):
         )
 
     def raise_if_violated(self) -> None:
-        """Raise `PrivacyViolation` with the names of the failed checks.
+        """Raise `PrivacyViolation` with the verdict on each failed check.
 
         A table without data raises too, as nothing was shown to hold. Raises `EngineError` where
         the database failed.
@@ -661,13 +661,18 @@ class AuditFindings(Written):
         if errors:
             raise EngineError("; ".join(errors))
         failed = [
-            f"{table.name}: {check.model}"
+            f"{table.name}: {self._failure(table, check)}"
             for table in self.tables
             for check in table.checks
             if check.holds is False and not check.accepted
         ]
         failed += [f"{table.name}: no data" for table in self.tables if table.status == "no_data"]
-        raise PrivacyViolation("not every check holds: " + "; ".join(failed))
+        between = " " if len(failed) == 1 else "\n"
+        raise PrivacyViolation(between.join(["not every check holds:", *failed]))
+
+    def _failure(self, table: TableResult, check: CheckResult) -> str:
+        """What failed."""
+        return check.model
 
     def noted(self, notes: Sequence[Sequence[str]]) -> Self:
         """The result with further warnings for each table, placed first."""

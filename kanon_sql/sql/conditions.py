@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from kanon_sql.errors import Faults, SpecError, no_such_column, truncated
+from kanon_sql.errors import Faults, SpecError, did_you_mean, no_such_column, truncated
 from kanon_sql.sql.dialects import in_template, rules_of
 from kanon_sql.sql.quoting import DIALECT, is_one_line
 from kanon_sql.sql.tables import family
@@ -218,7 +218,11 @@ def _resolved_column(
     folded = [name for name in names if name.casefold() == column.name.casefold()]
     matches = exact or folded
     if len(matches) != 1:
-        raise SpecError(f"where: {no_such_column(column.name, table, names, text=doubted)}")
+        error = no_such_column(column.name, table, names, text=doubted)
+        is_compared = isinstance(column.parent, exp.Predicate) and column.arg_key != "this"
+        is_text = is_compared and not did_you_mean(column.name, names)
+        quoted = f" If that is a text, write '{column.name}'." if is_text else ""
+        raise SpecError(f"where: {error}{quoted}")
     return exp.column(matches[0], quoted=True)
 
 

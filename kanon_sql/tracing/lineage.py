@@ -60,6 +60,11 @@ def lineage_of(
             f"there is no gate {gate!r}; there are {' and '.join(get_args(Gate))}."
             f"{did_you_mean(str(gate), get_args(Gate))}"
         )
+    if Path(manifest).suffix.lower() in (".yml", ".yaml"):
+        raise InputError(
+            f"{manifest} is YAML, and lineage takes the manifest of a dbt project, "
+            "target/manifest.json, which dbt compile writes. A spec is for kanon-sql audit."
+        )
     read = Manifest.read(Path(manifest))
     if not read.nodes:
         raise InputError(f"{manifest} has no node. Run dbt compile in the project.")

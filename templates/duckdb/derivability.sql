@@ -162,25 +162,45 @@ from {{ figures }}
 
 
 {#
-    The cells of a table made from records, without the figures of the sensitive ones. A label is
-    written with its level and so names one node. Each of `dimensions` has its number, the label and
-    the groupings of each of its levels, and the groupings of its total.
+    The labels of a cell made from records. A label is written with its level and so names one node.
+    Each of `dimensions` has its number, the label and the groupings of each of its levels, and the
+    groupings of its total.
 #}
-{% macro cells_of_records(figures, dimensions, type, low) %}
-select
+{% macro labels_of_records(dimensions) %}
 {% for each in dimensions %}
     case
 {% for level in each.levels if level.groupings %}
         when kanon_grouping in ({{ level.groupings | join(", ") }}) then {{ level.label }}
 {% endfor %}
     end as kanon_d{{ each.number }},
-    {{ "case when kanon_grouping in (" ~ (each.totals | join(", ")) ~ ") then 1 else 0 end" if each.totals else 0 }} as kanon_t{{ each.number }},
+    {{ "case when kanon_grouping in (" ~ (each.totals | join(", ")) ~ ") then 1 else 0 end" if each.totals else 0 }} as kanon_t{{ each.number }}{{ "," if not loop.last }}
 {% endfor %}
+{%- endmacro %}
+
+
+{# The cells of a table made from records, without the figures of the sensitive ones. #}
+{% macro cells_of_records(figures, dimensions, type, low) %}
+select
+    {{ labels_of_records(dimensions) | trim }},
     cast(kanon_suppressed as integer) as kanon_suppressed,
     case when kanon_suppressed = 0 then coalesce(cast(kanon_figure as {{ type }}), 0) end as kanon_figure,
     case when kanon_suppressed = 1 then cast({{ low }} as {{ type }}) end as kanon_low,
     cast(null as {{ type }}) as kanon_high
 from {{ figures }}
+{%- endmacro %}
+
+
+{# The cells of a table made from records as they were fetched, with the labels of `cells_of_records`. #}
+{% macro labelled_figures(figures, dimensions) %}
+select
+    {{ labels_of_records(dimensions) | trim }},
+    figures.*
+from {{ figures }} as figures
+order by
+    cast(kanon_grouping as integer),
+{% for each in dimensions %}
+    kanon_d{{ each.number }}{{ "," if not loop.last }}
+{% endfor %}
 {%- endmacro %}
 
 
@@ -557,7 +577,7 @@ where kanon_equation not in (
 {%- endmacro %}
 
 
-{# The unknown cells with their bounds; `kanon_solved` is 1 once subtraction has given the figure. #}
+{# The unknown cells with their bounds; `kanon_solved` is the round in which subtraction gives the figure. #}
 {% macro unknown_cells(cells) %}
 select
     kanon_cell,
@@ -661,13 +681,13 @@ where abs(kanon_left) > {{ slack }}
 
 
 {# The unknown cells after a round. #}
-{% macro unknown_after_subtraction(unknown, found) %}
+{% macro unknown_after_subtraction(unknown, found, step) %}
 select
     kanon_cell,
     kanon_state,
     coalesce(kanon_figure, kanon_low) as kanon_low,
     coalesce(kanon_figure, kanon_high) as kanon_high,
-    case when kanon_figure is null then kanon_solved else 1 end as kanon_solved
+    case when kanon_figure is null then kanon_solved else {{ step }} end as kanon_solved
 from {{ unknown }}
 left join {{ found }} using (kanon_cell)
 {%- endmacro %}
@@ -755,11 +775,12 @@ join {{ before }} as earlier using (kanon_cell)
 {#
     Counts of suppressed and absent cells: those solved by subtraction, for each width those with bounds
     as narrow, and those without an equation in common with another unknown cell, as their bounds are
-    exact. An absent cell proven to be zero counts for none.
+    exact. `kanon_narrowest` is the least width of the last that is above the first of `widths`, in
+    ascending order. An absent cell proven to be zero counts for none.
 #}
 {% macro derived_counts(unknown, open, slack, widths) %}
 select
-    count(*) filter (where kanon_solved = 1) as kanon_solved,
+    count(*) filter (where kanon_solved > 0) as kanon_solved,
     count(*) as kanon_hidden
 {%- for width in widths -%}
 ,
@@ -772,7 +793,13 @@ select
             and not coalesce(kanon_high - kanon_low <= {{ width }} + {{ slack }}, false)
             and kanon_cell not in (select kanon_cell from {{ open }})
     ) as kanon_free_{{ loop.index }}
-{%- endfor %}
+{%- endfor -%}
+,
+    min(kanon_high - kanon_low) filter (
+        where kanon_solved = 0
+            and kanon_high - kanon_low > {{ widths[0] }} + {{ slack }}
+            and kanon_cell not in (select kanon_cell from {{ open }})
+    ) as kanon_narrowest
 
 from {{ unknown }}
 where kanon_state in (1, 2)
@@ -901,10 +928,16 @@ order by
 {%- endmacro %}
 
 
-{# The labels of each hidden cell, and the interval that subtraction and bounds leave it. #}
-{% macro hidden_intervals(nodes, cells, unknown, dimensions, slack) %}
+{#
+    The labels of each hidden cell, the interval that subtraction and bounds leave it, and whether no
+    equation has it in common with another unknown cell.
+#}
+{% macro hidden_intervals(nodes, cells, unknown, open, dimensions, slack) %}
 select
     unknown.kanon_cell,
+    unknown.kanon_state,
+    unknown.kanon_solved,
+    case when unknown.kanon_cell in (select kanon_cell from {{ open }}) then 0 else 1 end as kanon_is_free,
 {% for dimension in dimensions %}
     node_{{ dimension }}.kanon_label as kanon_d{{ dimension }},
     case when cells.kanon_n{{ dimension }} = 0 then 1 else 0 end as kanon_t{{ dimension }},

@@ -6,6 +6,7 @@ import itertools
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -91,9 +92,11 @@ def opened(table: Published) -> Iterator[tuple[Session, CellRelation]]:
         )
 
 
-def derived(table: Published, *, exact: bool = False, **parameters: Any) -> Derivation:
+def derived(
+    table: Published, *, exact: bool = False, listed: bool = False, **parameters: Any
+) -> Derivation:
     with opened(table) as (session, cells):
-        [found] = derive(session, cells, [Derivable(**parameters)], exact=exact)
+        [found] = derive(session, cells, [Derivable(**parameters)], exact=exact, listed=listed)
     return found
 
 
@@ -241,6 +244,14 @@ def assert_as_expected(table: Published, width: int = 0) -> Derivation:
     assert found.derived_cells == sum(each <= width for each in hidden)
     in_programs = found.by_linear_programming + found.by_integer_programming
     assert found.derived_cells == found.by_subtraction + found.by_bounds + in_programs
+    # Every cell lies below the grand total, so that each interval has two ends.
+    assert found.narrowest == min((each for each in hidden if each > width), default=None)
+    steps = [row["kanon_step"] for row in derived(table, width=width, listed=True).intervals or ()]
+    ways = Counter(step.partition(",")[0] for step in steps)
+    assert (ways["subtraction"], ways["bounds"]) == (found.by_subtraction, found.by_bounds)
+    assert ways["linear programming"] == found.by_linear_programming
+    assert ways["integer programming"] == found.by_integer_programming
+    assert not ways["can't tell"]
     return found
 
 

@@ -101,9 +101,11 @@ def test_the_unit_of_the_value_changes_nothing(
         (*key, firm, None if value is None else value * factor) for *key, firm, value in ledger
     ]
 
-    assert close(checks_of(scaled, contributor=contributor)) == close(
-        checks_of(ledger, contributor=contributor)
-    )
+    here = checks_of(ledger, contributor=contributor)
+    for check in here:
+        if check.get("narrowest") is not None:
+            check["narrowest"] *= factor
+    assert close(checks_of(scaled, contributor=contributor)) == close(here)
 
 
 @fewer

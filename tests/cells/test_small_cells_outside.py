@@ -15,6 +15,23 @@ BY = ("--by", "region,sector")
 FORMATS = ("human", "json", "markdown", "junit", "sarif", "github", "openlineage")
 
 
+POLICY = """\
+policy: {name}
+title: Output rules
+issuer: A research centre
+document: Handbook
+version: "1"
+address: https://rules.example
+status: practice
+concerns: cells
+read: {{by: owner, date: 2026-01-02}}
+quotes:
+  - {{about: min_contributors, text: At least {n} people in every cell.}}
+checks:
+  - min_contributors: {{n: {n}}}
+"""
+
+
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ledger with one cell of two firms, and an earlier one that lacks three of the firms."""
@@ -27,6 +44,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     head = "region,sector,firm,turnover"
     Path("now.csv").write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
     Path("then.csv").write_text("\n".join([head, *rows[3:]]) + "\n", encoding="utf-8")
+    for name, n in (("two", 2), ("three", 3)):
+        Path(f"{name}.yml").write_text(POLICY.format(name=name, n=n), encoding="utf-8")
 
 
 def words(page: str) -> str:
@@ -68,15 +87,20 @@ def test_without_a_threshold_ten_is_the_least() -> None:
 @pytest.mark.parametrize(
     ("rules", "least", "difference"),
     [
-        (("--threshold", "3"), "fewer than 3", "3"),
-        (("--threshold", "2"), "2", "3"),
-        (("--threshold", "3", "--min-difference", "4"), "fewer than 3", "fewer than 4"),
-        (("--min-difference", "2"), "fewer than 10", "3"),
+        (("--threshold", "3"), "fewer than 10", "fewer than 10"),
+        (("--threshold", "20", "--min-difference", "4"), "fewer than 20", "fewer than 20"),
+        (("--min-difference", "30"), "fewer than 10", "fewer than 30"),
+        (("--policy", "two.yml"), "2", "3"),
+        (("--policy", "three.yml"), "fewer than 3", "3"),
+        (("--policy", "three.yml", "--threshold", "20"), "fewer than 20", "fewer than 20"),
     ],
 )
-def test_a_threshold_is_the_least(rules: tuple[str, ...], least: str, difference: str) -> None:
+def test_a_policy_or_ten_is_the_least(rules: tuple[str, ...], least: str, difference: str) -> None:
     told = outside("--against", "then.csv", *rules)
 
+    assert (
+        f"a least count or difference below {least.removeprefix('fewer than ')} is" in told["human"]
+    )
     found = {check["model"]: check["achieved"] for check in checks(told).values()}
     assert {name: str(figure).removesuffix(".0") for name, figure in found.items()} == {
         "min_contributors": least,
@@ -130,9 +154,9 @@ def test_the_page_lists_what_is_left_out() -> None:
 
     listed = told.partition("Left out for external readers: ")[2].partition(" 5. Decision")[0]
     assert listed == (
-        "A smallest cell and a least difference below the threshold, or below 10 without one; what "
-        "only a few contributors give; the records and the share of sensitive cells. These parts: "
-        "Evidence."
+        "A smallest cell and a least difference below the threshold of a policy, or below 10 "
+        "without one; what only a few contributors give; the records and the share of sensitive "
+        "cells. These parts: Evidence."
     )
 
 

@@ -82,8 +82,15 @@ def test_a_result_is_read_as_it_was_written(asked: Callable[[], kanon.AuditResul
         assert isinstance(read.tables[0], CellsResult)
         assert read == result
         assert read.to_json() == result.to_json()
-        assert without_time(str(read)) == without_time(str(result))
+        assert without_time(str(read)) == without_time(str(unlisted(result)))
         assert (read.exit_code, read.holds) == (result.exit_code, result.holds)
+
+
+def unlisted(result: kanon.AuditResult) -> kanon.AuditResult:
+    """Without the list of cells, which JSON leaves out as it has labels."""
+    [table] = result.tables
+    assert isinstance(table, CellsResult)
+    return replace(result, tables=(replace(table, listed=None),))
 
 
 def without_time(page: str) -> list[str]:
@@ -253,7 +260,7 @@ def test_python_compares_and_frames_a_result() -> None:
     frame = result.checks.to_pandas()
     assert frame["model"].iloc[0] == "min_contributors"
     assert frame["violating_cells"][0] == 1
-    with pytest.raises(kanon.PrivacyViolation, match="min_contributors"):
+    with pytest.raises(kanon.PrivacyViolation, match="threshold: the smallest cell has"):
         result.raise_if_violated()
 
 

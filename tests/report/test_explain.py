@@ -239,7 +239,7 @@ def test_the_page_of_subsets_works_its_example_out() -> None:
         ("earth mover's distance", "t_closeness"), ("Pitman", "population_uniqueness"),
         ("Samarati", "optimal"), ("Mondrian", "local"), ("Snowflake", "warehouses"),
         ("worksheet", "references"), ("notebook", "python"), ("pre-commit", "pipelines"),
-        ("differential privacy", "limits"), ("ε", "limits"), ("DP", "limits"), ("dbt", "dbt"),
+        ("differential privacy", "limits"), ("differential", "limits"), ("ε", "limits"), ("DP", "limits"), ("dbt", "dbt"),
         ("m-invariance", "releases"), ("linkage attack", "references"), ("limits", "limits"),
         ("non-uniform entropy", "non_uniform_entropy"), ("data-fly", "datafly"),
         ("entity", "entities"), ("people", "entities"), ("ARX", "coming-from-arx"),

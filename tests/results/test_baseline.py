@@ -630,7 +630,10 @@ def test_only_what_is_not_accepted_is_named_as_violated():
     worse = with_checks(VIOLATED.checks[0], violated("sample_uniqueness", {"max_share": 0.1}))
     with pytest.raises(PrivacyViolation) as raised:
         baseline_of(VIOLATED).applied_to(audited(worse)).raise_if_violated()
-    assert str(raised.value) == "not every check holds: patients.parquet: sample_uniqueness"
+    assert str(raised.value) == (
+        "not every check holds: patients.parquet: sample uniqueness: more than 99.9 %, asked for "
+        "10.0 %; of the records are alone in their class; not in the baseline"
+    )
 
 
 def test_the_json_has_what_the_baseline_had_beside_what_there_is():

@@ -22,6 +22,7 @@ from kanon_sql.errors import InputError
 from kanon_sql.models.catalogue import ALL_MODELS, MODELS
 from kanon_sql.report.signed.inputs import file_of
 from kanon_sql.report.words.numbers import KEPT_TOGETHER
+from kanon_sql.results.baseline import Baseline
 from kanon_sql.results.compared import threshold_change
 from kanon_sql.results.diff import SEVERAL_RELEASES, Diff, diff
 from kanon_sql.results.seal import sealed
@@ -452,8 +453,9 @@ STATUSES = "holds or violated or accepted or measured or no_data or error"
          f"kanon-sql explain lists the {len(ALL_MODELS)} there are."),
         (checked(parameters={"n": 1}),
          f'{IN_CHECK}: k_anonymity has no parameter "n".', "Its parameters: k."),
-        (json.dumps({**GOOD, "baseline": 1}),
-         "bad.json is a baseline, and a result of an audit is needed.", ADVICE),
+        (json.dumps({**GOOD, "baseline": 7}),
+         "bad.json is a baseline of version 7, and this kanon-sql reads version 1.",
+         "Write it again with kanon-sql baseline, or install the kanon-sql that wrote it."),
         (json.dumps({**GOOD, "old": "a.json", "new": "b.json"}),
          "bad.json is a comparison, and a result is needed: a comparison is made of two of them.",
          ADVICE),
@@ -737,3 +739,19 @@ def test_a_row_names_what_its_figure_belongs_to():
 
     assert {"summary", "risk", "k_anonymity"} <= wholes
     assert all(isinstance(each, str) for each in wholes)
+
+
+def test_a_baseline_stands_on_either_side(run, tmp_path):
+    people = {"zip": ["a", "a", "b"]}
+    before = kanon.audit(pyarrow.table(people), "zip", k=2, name="people")
+    after = kanon.audit(pyarrow.table({"zip": ["a", "a", "a"]}), "zip", k=2, name="people")
+    Path("old.json").write_text(Baseline.of([before]).to_json())
+    Path("new.json").write_text(after.to_json())
+    Path("accepted.json").write_text(Baseline.of([after]).to_json())
+
+    for new in ("new.json", "accepted.json"):
+        code, shown, _ = run("diff", "old.json", new)
+        assert (code, "k-anonymity" in shown, "better" in shown) == (0, True, True)
+    assert run("diff", "new.json", "old.json", "--fail-on-worse")[0] == 1
+    of_file, of_result = after.diff("old.json"), after.diff(before)
+    assert [table.checks for table in of_file.tables] == [t.checks for t in of_result.tables]

@@ -21,7 +21,10 @@ HEADINGS = {
     "cells": "the cells of a published table",
 }
 """What a model is computed from, in words."""
-KINDS = {"known_events": "exact or drawn", "derivable": "exact, or undecided"}
+KINDS = {
+    "known_events": "exact or drawn",
+    "derivable": "exact, or undecided; the last step by SciPy",
+}
 """The models that are neither exact nor an estimate in every case."""
 
 
@@ -56,7 +59,8 @@ def _lines() -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     executed = ", ".join(dialect for dialect, traits in TRAITS.items() if traits.executed)
     for name, model in ALL_MODELS.items():
-        kind = KINDS.get(name, "estimate" if model.answered_by == "estimate" else "exact")
+        is_estimate = model.answered_by == "estimate"
+        kind = KINDS.get(name, "estimate, by SciPy" if is_estimate else "exact")
         test = "no" if model.answered_by == "estimate" else f"`{name}`"
         where = executed.replace(", mariadb", "") if model.answered_by == "cells" else executed
         yield (

@@ -35,15 +35,20 @@ if TYPE_CHECKING:
 
 @in_words_of_spec
 def audit_cells(
-    spec: AuditSpec, run: RunOptions, *, show_values: bool = False, with_lineage: bool = False
+    spec: AuditSpec,
+    run: RunOptions,
+    *,
+    show_values: bool = False,
+    with_lineage: bool = False,
+    list_cells: bool = False,
 ) -> AuditResult:
     """Audit every published table of `spec` in place.
 
     Raises `SpecError` or `InputError` before the first query, with the errors of all tables, and
     `InputError` for a table of which nothing can be concluded. `with_lineage` adds the names of
-    the datasets.
+    the datasets, `list_cells` the verdict on each cell.
     """
-    return audited(CELLS, spec, run, show_values, with_lineage)
+    return audited(_Cells(list_cells), spec, run, show_values, with_lineage)
 
 
 def dry_run_of_cells(spec: AuditSpec, *, writes: Sequence[Path] = ()) -> tuple[ExpectedTable, ...]:
@@ -57,6 +62,7 @@ class CellsSubject:
 
     table: OpenCells
     engine: Engine
+    list_cells: bool = False
 
     @property
     def seconds(self) -> float:
@@ -95,7 +101,7 @@ class CellsSubject:
                 raise InputError(fault)
 
     def answered(self, session: Session, show_values: bool) -> CellsResult:
-        return _answered(self.table, session, show_values)
+        return _answered(self.table, session, show_values, self.list_cells)
 
     def failed(self, session: Session, error: str) -> CellsResult:
         return _result(self.table.question, "error", session, error=error)
@@ -110,8 +116,11 @@ class CellsSubject:
         return replace(shared, statements=(None,) * checks)
 
 
+@dataclass(frozen=True)
 class _Cells:
     """The published tables of a spec."""
+
+    list_cells: bool = False
 
     def tables(self, spec: AuditSpec) -> Sequence[TableSpec]:
         return [to_open(published) for published in spec.published]
@@ -121,15 +130,18 @@ class _Cells:
         return 1
 
     def open(self, spec: AuditSpec, index: int, engine: Engine, how: Opening) -> CellsSubject:
-        return CellsSubject(open_cells(spec, index, engine, show_values=how.show_values), engine)
+        table = open_cells(spec, index, engine, show_values=how.show_values)
+        return CellsSubject(table, engine, self.list_cells)
 
 
 CELLS = _Cells()
 
 
-def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsResult:
+def _answered(
+    table: OpenCells, session: Session, show_values: bool, list_cells: bool
+) -> CellsResult:
     question = table.question
-    judged = judged_cells(table, session, show_values)
+    judged = judged_cells(table, session, show_values, list_cells)
     if judged is None:
         return _result(question, "no_data", session)
     checks, policies = with_policies(question.spec, judged.checks)
@@ -143,6 +155,7 @@ def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsRes
         policies=policies,
         warnings=tuple(map(with_flags, judged.warnings)),
         shown=judged.shown,
+        listed=judged.listed,
     )
 
 

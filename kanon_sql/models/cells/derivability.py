@@ -33,6 +33,7 @@ from kanon_sql.models.cells.whole_tables import (
     refuse_outside,
     whole_ends,
 )
+from kanon_sql.results.cells import NOT_DERIVED, UNDECIDED
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
@@ -41,6 +42,8 @@ MOST_BOUND_ROUNDS = 100
 """Maximum rounds of bounds; every round is sound, so stopping early only leaves cells open."""
 MOST_UNKNOWNS = 1_000
 """Maximum number of unknowns in a component that linear programming decides."""
+MOST_INTERVALS = 50
+"""Maximum number of intervals computed in one program in search of the narrowest."""
 MOST_TERMS = 4_000
 """Maximum number of terms of a linear program that combines several components."""
 PRECISION = 1e-6
@@ -74,22 +77,32 @@ class Derivation:
     """Whether cells are undecided because SciPy is missing."""
     is_cut_short: bool = False
     """Whether the search for tables of whole numbers reached a limit."""
+    narrowest: float | None = None
+    """The least width of the interval of a cell that is not derived; None if it is unknown, or
+    no interval has two ends."""
     intervals: Sequence[Row] | None = field(default=None, repr=False)
-    """The labels and the interval of each hidden cell, if requested."""
+    """The labels, the interval and the `kanon_step` of each hidden cell, if requested."""
 
 
 def derive(
-    session: Session, cells: CellRelation, checks: Sequence[Derivable], *, exact: bool = False
+    session: Session,
+    cells: CellRelation,
+    checks: Sequence[Derivable],
+    *,
+    exact: bool = False,
+    listed: bool = False,
 ) -> list[Derivation]:
     """One result for each check of a table.
 
-    With `exact`, the results have the interval of each hidden cell, by programs in small
-    components. Raises `InputError` if totals don't add up or a bound is
+    With `listed`, the results have the interval of each hidden cell, as narrow as the checks needed
+    it; with `exact` its exact one, by programs in small components.
+
+    Raises `InputError` if totals don't add up or a bound is
     contradicted, `EngineError` once the time limit is reached.
     """
     relations_read = frozenset({cells.relation, *filter(None, cells.parents)})
     with DerivedRelations(session, relations_read) as relations:
-        return _Table(relations, cells).derivations(checks, exact=exact)
+        return _Table(relations, cells).derivations(checks, exact=exact, listed=listed)
 
 
 class DerivedRelations:
@@ -136,7 +149,10 @@ class DerivedRelations:
 
 QUESTIONS = {
     **dict.fromkeys(
-        ("typed_cells", "least_figure", "cells_of_records", "nodes_of_records"),
+        (
+            *("typed_cells", "least_figure", "cells_of_records", "nodes_of_records"),
+            "labelled_figures",
+        ),
         "What does each cell of the table show?",
     ),
     "table_shape": "Which dimensions have totals?",
@@ -186,7 +202,9 @@ class _Table:
         self._slack = float(shape["kanon_largest"]) * terms * RELATIVE_SLACK
         self._steps = 0
 
-    def derivations(self, checks: Sequence[Derivable], *, exact: bool) -> list[Derivation]:
+    def derivations(
+        self, checks: Sequence[Derivable], *, exact: bool, listed: bool
+    ) -> list[Derivation]:
         run, slack = self._run, _number(self._slack)
         nodes, cells, terms = self._equations()
         if self._cells.totals != "true":
@@ -222,11 +240,16 @@ class _Table:
         }
         is_open = solved + narrow[widths[0]] + free[widths[0]] < judged
         programmed: list[HiddenCell] = []
+        least = counts["kanon_narrowest"]
+        narrowest: float | None = math.inf if least is None else float(least)
         if is_open and has_scipy():
-            programmed = list(self._programmed(terms, unknown, widths, exact))
+            programmed, narrowest = self._programmed(terms, unknown, widths, narrowest, exact)
+        if narrowest is not None and not self._cells.whole:
+            narrowest = float(f"{narrowest:.9g}")  # without the inaccuracy of programs
         intervals = None
-        if exact:
-            intervals = list(self._intervals(nodes, cells, unknown, programmed))
+        if exact or listed:
+            hidden_rows = self._intervals(nodes, cells, unknown, terms, programmed, widths[-1])
+            intervals = list(hidden_rows)
         derivations = []
         for check in checks:
             width = float(check.width)
@@ -239,6 +262,7 @@ class _Table:
             in_reals = sum(cell.real_width <= width + cell.slack for cell in followed)
             derived = solved + narrow[width] + len(followed)
             undecided = judged - solved - narrow[width] - free[width] - len(decided)
+            is_known = narrowest is not None and width < narrowest < math.inf and not undecided
             small = None
             if check.remainder is not None:
                 small = int(sums[f"kanon_remainders_{remainders.index(check.remainder) + 1}"])
@@ -259,6 +283,7 @@ class _Table:
                     lacks_scipy=undecided > 0 and not has_scipy(),
                     is_cut_short=self._cells.whole
                     and not all(cell.is_decided(width) for cell in programmed),
+                    narrowest=narrowest if is_known else None,
                     intervals=intervals,
                 )
             )
@@ -422,7 +447,11 @@ class _Table:
                 f"open_{self._steps}", "open_after_subtraction", open=terms, found=solved
             )
             unknown = run.make(
-                f"unknown_{self._steps}", "unknown_after_subtraction", unknown=unknown, found=solved
+                f"unknown_{self._steps}",
+                "unknown_after_subtraction",
+                unknown=unknown,
+                found=solved,
+                step=self._steps,
             )
             run.drop(*before)
 
@@ -441,9 +470,15 @@ class _Table:
         return unknown
 
     def _programmed(
-        self, terms: str, unknown: str, widths: Sequence[float], exact: bool
-    ) -> Iterator[HiddenCell]:
-        """The hidden cells of the components that linear programming decides."""
+        self,
+        terms: str,
+        unknown: str,
+        widths: Sequence[float],
+        narrowest: float | None,
+        exact: bool,
+    ) -> tuple[list[HiddenCell], float | None]:
+        """The hidden cells of the components that linear programming decides, and the width of the
+        narrowest interval wider than the first of `widths`, of these and of what is known."""
         run, slack = self._run, _number(self._slack)
         terms = run.make("parts_0", "wide_terms", open=terms, unknown=unknown, slack=slack)
         # A component that still grows after so many rounds has more unknowns than rounds.
@@ -455,26 +490,61 @@ class _Table:
             if not moved["kanon_moved"]:
                 break
         rows = run.rows("small_parts", terms=terms, unknown=unknown, most=MOST_UNKNOWNS)
+        cells: list[HiddenCell] = []
         for batch in _batches(rows):
             program = _Program(batch, widths, run.session, whole=self._cells.whole, exact=exact)
-            yield from program.cells()
+            cells += program.cells()
+            if narrowest is not None:
+                narrowest = program.narrowest(narrowest)
+        return cells, narrowest
 
     def _intervals(
-        self, nodes: str, cells: str, unknown: str, programmed: Iterable[HiddenCell]
+        self,
+        nodes: str,
+        cells: str,
+        unknown: str,
+        terms: str,
+        programmed: Iterable[HiddenCell],
+        width: float,
     ) -> Iterator[Row]:
-        """The labels and the interval of each hidden cell."""
-        better = {hidden.cell: (_finite(hidden.low), _finite(hidden.high)) for hidden in programmed}
+        """The labels and the interval of each hidden cell, and the step that derives it to
+        `width`."""
+        better = {hidden.cell: hidden for hidden in programmed}
         rows = self._run.rows(
             "hidden_intervals",
             nodes=nodes,
             cells=cells,
             unknown=unknown,
+            open=terms,
             dimensions=self._numbers,
             slack=_number(self._slack),
         )
         for row in rows:
-            ends = better.get(row["kanon_cell"], (row["kanon_low"], row["kanon_high"]))
-            yield {**row, "kanon_low": ends[0], "kanon_high": ends[1]}
+            hidden = better.get(row["kanon_cell"])
+            low, high = row["kanon_low"], row["kanon_high"]
+            if hidden is not None:
+                low, high = _finite(hidden.low), _finite(hidden.high)
+            step = self._step_of(row, hidden, width)
+            yield {**row, "kanon_low": low, "kanon_high": high, "kanon_step": step}
+
+    def _step_of(self, row: Row, hidden: HiddenCell | None, width: float) -> str:
+        """The step by which a hidden cell follows, as the counts of a check take it."""
+        low, high = _ends(row)
+        if row["kanon_state"] == 2 and low >= -self._slack and high <= self._slack:
+            return NOT_DERIVED
+        if row["kanon_solved"]:
+            return f"subtraction, round {row['kanon_solved']}"
+        if high - low <= width + self._slack:
+            return "bounds"
+        if hidden is None:
+            is_exact = row["kanon_is_free"] and not self._cells.doubtful
+            return NOT_DERIVED if is_exact else UNDECIDED
+        if not hidden.is_decided(width):
+            return UNDECIDED
+        if not hidden.is_within(width):
+            return NOT_DERIVED
+        is_linear = hidden.real_width <= width + hidden.slack
+        return "linear programming" if is_linear else "integer programming"
 
 
 def _batches(terms: Iterable[Row]) -> Iterator[list[Row]]:
@@ -607,6 +677,37 @@ class _Program:
         for tables, width in product(all_tables, sought):
             tables.settle(width)
         yield from hidden.values()
+
+    def narrowest(self, known: float) -> float | None:
+        """The least width of an interval that is wider than the first of the widths, or `known` if
+        that is less; None if a limit of the search is reached.
+
+        Two figures that occur are a lower bound of a width, so most cells need no program.
+        """
+        cells = [
+            (cell, part, index)
+            for part in self._parts
+            for index, cell in part.hidden.items()
+            if not cell.high - cell.low <= self._widths[0] + cell.slack
+        ]
+        for _ in range(MOST_INTERVALS):
+            exact = (cell for cell, _, _ in cells if cell.is_decided(None))
+            known = min([known, *(cell.high - cell.low for cell in exact)])
+            wide = [
+                (cell.most - cell.least, index, cell, part)
+                for cell, part, index in cells
+                if cell.most - cell.least < known and not cell.is_decided(None)
+            ]
+            if not wide:
+                return known
+            _, index, cell, part = min(wide, key=itemgetter(0, 1))
+            for sign in (1, -1):
+                self._optimise({index: part}, sign)
+            if part.tables is not None:
+                part.tables.settle(None, [index - part.columns.start])
+            if not cell.is_decided(None):
+                break
+        return None
 
     def _explore(self, hidden: Mapping[int, HiddenCell]) -> None:
         """Push cells up or down at random, all at once, until each differs by more than every width

@@ -463,6 +463,10 @@ class CellStatements(ABC):
         """The statement on each cell, its figure, and whether it is suppressed."""
 
     @abstractmethod
+    def listed(self, name: str) -> Statement:
+        """The statement on each cell, its figure, and which rules it violates by itself."""
+
+    @abstractmethod
     def missing(self, row: Row, groupings: Sequence[Row]) -> dict[bool, int]:
         """The combinations of nodes without a cell, in the inner cells and in the margins."""
 
@@ -480,7 +484,9 @@ class CellStatements(ABC):
         description = "Which cells of {} violate a rule by themselves?"
         return self._step("violating_cells", description, self._violating(violated))
 
-    def first_empty(self, row: Row, groupings: Sequence[Row]) -> Statement | None:
+    def first_empty(
+        self, row: Row, groupings: Sequence[Row], first: int = SHOWN
+    ) -> Statement | None:
         """The statement on the first combinations without a cell, with their labels; None without
         such a combination, or a rule that they violate."""
         is_required = self.question.spec.absent == "zero" and any(
@@ -493,7 +499,7 @@ class CellStatements(ABC):
             return None
         description = "Which combinations of labels have no cell in {}?"
         return self._step(
-            "empty_cells", description, render("first_empty_cells", **empty, first=SHOWN)
+            "empty_cells", description, render("first_empty_cells", **empty, first=first)
         )
 
     def groups(self, row: Row, first: int | None = None) -> Statement | None:
@@ -581,7 +587,10 @@ class CellStatements(ABC):
 
     def _violated(self) -> list[str]:
         """The predicate of each rule for single cells that gates."""
-        return [f"({rule['violated']})" for rule in self._rules() if rule["violated"]]
+        return [f"({rule['violated']})" for rule in self._gating()]
+
+    def _gating(self) -> list[dict[str, Any]]:
+        return [rule for rule in self._rules() if rule["violated"]]
 
     def _rule_models(self) -> Iterator[type[CellModel]]:
         """The models of the rules for single cells."""
@@ -657,12 +666,26 @@ class RecordCells(CellStatements):
         description = "What would {} show if just its sensitive cells were suppressed?"
         return self._step(name, description, self._violating(self._violated(), first=None))
 
-    def _violating(self, violated: Sequence[str], first: int | None = SHOWN) -> str:
+    def listed(self, name: str) -> Statement:
+        sql = self._violating(self._violated(), first=None, rules=self._gating())
+        return self._step(name, "Which rules does each cell of {} violate?", sql)
+
+    def _violating(
+        self,
+        violated: Sequence[str],
+        first: int | None = SHOWN,
+        rules: Sequence[Mapping[str, Any]] = (),
+    ) -> str:
         cells, predicate = self._sums(), " or ".join(violated)
         is_exact = TRAITS[self.question.resolved.table.dialect].adds_decimals
         units = 0 if is_exact else self.exact.decimals
         return render(
-            "sensitive_cells", violated=predicate, first=first, cells=cells, units=units or 0
+            "sensitive_cells",
+            violated=predicate,
+            first=first,
+            cells=cells,
+            units=units or 0,
+            rules=rules,
         )
 
     def missing(self, row: Row, groupings: Sequence[Row]) -> dict[bool, int]:

@@ -264,6 +264,12 @@ class PublishedCells(CellStatements):
         sql = render("rows_of_published", sets=self.sets(ranges=True), dimensions=self.places)
         return self._step(name, "What does each cell of {} show?", sql)
 
+    def listed(self, name: str) -> Statement:
+        sql = render(
+            "listed_published", sets=self.sets(), dimensions=self.places, rules=self._gating()
+        )
+        return self._step(name, "Which rules does each cell of {} violate?", sql)
+
     def missing(self, row: Row, groupings: Sequence[Row]) -> dict[bool, int]:
         missing = {False: 0, True: 0}
         for grouping in groupings:

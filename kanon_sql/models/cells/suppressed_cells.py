@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kanon_sql.auditing.fetched_sets import fetch_hub
 from kanon_sql.engines.base import Hub
@@ -26,13 +26,13 @@ from kanon_sql.models.cells.published_plan import (
     CellRelation,
     PublishedCells,
     inwards,
-    named_cell,
     nodes_of,
 )
 from kanon_sql.models.cells.whole_tables import MOST_SECONDS
 from kanon_sql.results.cells import CellCheckResult
 from kanon_sql.sql.quoting import generated_or_quoted
 from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row
 
 MOST_CELLS = 5_000_000
 """Maximum number of cells that are fetched, or searched."""
@@ -49,10 +49,17 @@ class Derived(NamedTuple):
     implied_cells: int
     absent_cells: int
     warnings: Sequence[str]
-    intervals: Sequence[Mapping[str, Any]] | None
+    intervals: Sequence[Row] | None = None
+    """The labels, the interval and the step of each hidden cell, if they are listed."""
+    figures: Sequence[Row] | None = None
+    """The cells made from records with the same labels, if they are listed."""
+    is_exact: bool = False
+    """Whether the intervals are exact where their cells are decided."""
 
 
-NOTHING = Derived({}, 0, 0, (), None)
+NOTHING = Derived({}, 0, 0, ())
+Listing = Literal["no", "steps", "intervals"]
+"""Whether each cell is listed, and with its exact interval."""
 
 
 def derived_cells(
@@ -61,7 +68,7 @@ def derived_cells(
     session: Session,
     cells: int,
     *,
-    show_values: bool,
+    listing: Listing,
     doubtful: bool,
 ) -> Derived:
     """Derive the suppressed cells of a table as it is published, or of one made from records its
@@ -81,24 +88,23 @@ def derived_cells(
     if cells > MOST_CELLS:
         return _unsearched_results(table.question, checks, _limit_message(cells))
     with _hub(session) as hub, DerivedRelations(hub, frozenset({FIGURES})) as run:
-        with _fetched(table.each_cell(FIGURES), session, hub, once=is_published):
-            relation = (
-                _as_published(table, run, bool(checks), doubtful)
-                if isinstance(table, PublishedCells)
-                else _from_records(table, run)
-            )
+        is_listed, figures = bool(checks) and listing != "no", None
+        fetching = table.listed if is_listed and not is_published else table.each_cell
+        with _fetched(fetching(FIGURES), session, hub, once=is_published):
+            if isinstance(table, PublishedCells):
+                relation = _as_published(table, run, bool(checks), doubtful)
+            else:
+                relation = _from_records(table, run)
+                if is_listed:
+                    dimensions = _record_dimensions(table.question)
+                    figures = run.rows("labelled_figures", figures=FIGURES, dimensions=dimensions)
         try:
-            derived = _derived(hub, relation, checks, is_published and show_values)
+            derived = _derived(hub, relation, checks, listing)
         except InputError as error:
             if not is_published:
                 raise
             return _unsearched_results(table.question, checks, error.marked)
-    names = [dimension.raw.name for dimension in table.question.dimensions]
-    intervals = derived.intervals and [
-        named_cell(names, row, **{end: json_number(row[f"kanon_{end}"]) for end in ("low", "high")})
-        for row in derived.intervals
-    ]
-    return derived._replace(intervals=intervals)
+    return derived._replace(figures=figures)
 
 
 def json_number(figure: Any) -> int | float | None:
@@ -114,7 +120,7 @@ def _unsearched_results(
     """The results of a table that can't be searched. Raises `InputError` if one was required."""
     if any(check.gates for check in checks.values()):
         raise InputError(f"{question.resolved.table.name}: {why}") from None
-    return Derived({n: _undecided_result(check) for n, check in checks.items()}, 0, 0, [why], None)
+    return Derived({n: _undecided_result(check) for n, check in checks.items()}, 0, 0, [why])
 
 
 def undecided(checks: Mapping[int, CellCheck], hidden: int) -> Derived:
@@ -130,15 +136,16 @@ def undecided(checks: Mapping[int, CellCheck], hidden: int) -> Derived:
         "some contributors lie in several cells, so that totals are no sums of cells, and whether "
         "a cell follows by subtraction can't be told."
     )
-    return Derived(results, 0, 0, [warning] if hidden else [], None)
+    return Derived(results, 0, 0, [warning] if hidden else [])
 
 
 def _derived(
-    hub: Session, relation: CellRelation, checks: Mapping[int, CellCheck], show_values: bool
+    hub: Session, relation: CellRelation, checks: Mapping[int, CellCheck], listing: Listing
 ) -> Derived:
     models = [check.model for check in checks.values() if isinstance(check.model, Derivable)]
     models = models or [Derivable()]
-    derivations = derive(hub, relation, models, exact=show_values)
+    is_exact = listing == "intervals"
+    derivations = derive(hub, relation, models, exact=is_exact, listed=listing != "no")
     results = {
         number: _result(check, derivation)
         for (number, check), derivation in zip(checks.items(), derivations, strict=False)
@@ -160,7 +167,8 @@ def _derived(
         hidden = plural(derivations[0].suppressed, "suppressed cell")
         warnings.append(f"can't tell for {left:,} of {hidden}: {why}.")
     first = derivations[0]
-    return Derived(results, first.implied_cells, first.absent_cells, warnings, first.intervals)
+    counts = (first.implied_cells, first.absent_cells)
+    return Derived(results, *counts, warnings, first.intervals, is_exact=is_exact)
 
 
 def _undecided_result(check: CellCheck, *, totals: bool = False) -> CellCheckResult:
@@ -175,7 +183,7 @@ def _undecided_result(check: CellCheck, *, totals: bool = False) -> CellCheckRes
 
 DETAILS = (
     *("suppressed", "derived_cells", "by_subtraction", "by_bounds", "by_linear_programming"),
-    *("by_integer_programming", "undecided_cells", "small_remainders", "steps"),
+    *("by_integer_programming", "undecided_cells", "small_remainders", "steps", "narrowest"),
 )
 
 
@@ -185,7 +193,10 @@ def _result(check: CellCheck, derivation: Derivation) -> CellCheckResult:
         parameters=check.model.model_dump(),
         holds=derivation.holds if check.gates else None,
         achieved=derivation.derived_cells,
-        details={name: getattr(derivation, name) for name in DETAILS},
+        details={
+            **{name: getattr(derivation, name) for name in DETAILS},
+            "narrowest": json_number(derivation.narrowest),
+        },
     )
 
 
@@ -254,7 +265,7 @@ def _as_published(
 def _from_records(table: CellStatements, run: DerivedRelations) -> CellRelation:
     """The cells of a table made from records, of which the sensitive ones are suppressed."""
     question, type = table.question, _type(table.exact.decimals)
-    dimensions = [_record_dimension(question, index) for index in range(len(question.dimensions))]
+    dimensions = _record_dimensions(question)
     [least] = run.rows("least_figure", figures=FIGURES, type=type)
     low = Decimal(0) if (least["kanon_least"] or 0) >= 0 else None
     cells = run.make(
@@ -289,6 +300,10 @@ def _limit_message(cells: int) -> str:
         f"{cells:,} cells are more than the {MOST_CELLS:,} that derivable can search. Ask it of a "
         "part of the table, or of fewer dimensions."
     )
+
+
+def _record_dimensions(question: CellQuestion) -> list[dict[str, Any]]:
+    return [_record_dimension(question, index) for index in range(len(question.dimensions))]
 
 
 def _record_dimension(question: CellQuestion, index: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from kanon_sql.auditing.running import refuse_unmet
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option, plural
+from kanon_sql.models.cells.cell_list import CellList
 from kanon_sql.models.cells.models import (
     Derivable,
     Differences,
@@ -25,11 +26,17 @@ from kanon_sql.models.cells.plan import (
     CellStatements,
     cell_preconditions,
 )
-from kanon_sql.models.cells.published_plan import PublishedCells, statements_on
-from kanon_sql.models.cells.suppressed_cells import Derived, derived_cells, json_number, undecided
+from kanon_sql.models.cells.published_plan import PublishedCells, named_cell, statements_on
+from kanon_sql.models.cells.suppressed_cells import (
+    Derived,
+    Listing,
+    derived_cells,
+    json_number,
+    undecided,
+)
 from kanon_sql.plan.steps import Precondition
 from kanon_sql.question.spec import SHOWN
-from kanon_sql.results.cells import CellCheckResult, CellSummary
+from kanon_sql.results.cells import CellCheckResult, CellSummary, CellVerdicts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
@@ -43,6 +50,12 @@ class JudgedCells(NamedTuple):
     shown: dict[str, list[dict[str, Any]]] | None = None
     """The first cells and groups that violate a rule, and what suppressed cells can be, if
     requested."""
+    listed: CellVerdicts | None = None
+    """The verdict on each cell, if they are listed."""
+
+
+MOST_UNASKED = 10_000
+"""Maximum number of cells of a published table that are listed unasked."""
 
 
 class CellRows(NamedTuple):
@@ -202,8 +215,11 @@ def them(count: int) -> str:
 # --- the whole table ------------------------------------------------------------------------
 
 
-def judged_cells(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
-    """Judge the cells of a table; None without records."""
+def judged_cells(
+    table: OpenCells, session: Session, show_values: bool, list_cells: bool = False
+) -> JudgedCells | None:
+    """Judge the cells of a table; None without records. `list_cells` adds a verdict on each; a
+    small table that is published has them anyway, without intervals."""
     question, spec = table.question, table.question.spec
     cells, facts = _statements_and_facts(question, session)
     if spec.cells and not facts["kanon_records"]:
@@ -240,13 +256,15 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
     doubts = (
         list(_label_warnings(cells, facts, groupings)) if isinstance(cells, PublishedCells) else []
     )
+    is_listed = list_cells or (spec.cells and int(row["kanon_cells"]) <= MOST_UNASKED)
+    listing: Listing = "steps" if is_listed else "no"
+    if list_cells or (spec.cells and show_values):
+        listing = "intervals"
     if derivable and _spans_cells(question, row, facts):
         derived = undecided(derivable, int(row["kanon_sensitive_cells"] or 0))
     else:
         size, doubtful = int(row["kanon_cells"]), bool(doubts)
-        derived = derived_cells(
-            cells, derivable, session, size, show_values=show_values, doubtful=doubtful
-        )
+        derived = derived_cells(cells, derivable, session, size, listing=listing, doubtful=doubtful)
     places = range(1, len(question.dimensions) + 1)
     has_total = any(grouping[f"kanon_t{index}"] for grouping in groupings for index in places)
     if hides and not has_total and not doubts:
@@ -265,13 +283,24 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
         warned += [*derived.warnings, *of_differences]
     else:
         warned += [*of_differences, *derived.warnings]
+    listed = None
+    if is_listed:
+        cell_list = CellList(table, cells, second, checks, results, derived, show_values)
+        unlogged = replace(session, sql_by_step={})  # beside the statements that judge
+        listed = CellVerdicts(cell_list.verdicts(unlogged, row, groupings))
     if not show_values:
-        return JudgedCells(summary, results, warned)
+        return JudgedCells(summary, results, warned, listed=listed)
     listings = _listings(table, cells, second, row, groupings)
     shown = _shown(table, cells, session, listings)
-    if derived.intervals is not None:
-        shown["intervals"] = [*map(dict, derived.intervals)]
-    return JudgedCells(summary, results, warned, shown or None)
+    if spec.cells and derived.intervals is not None:
+        names = [dimension.raw.name for dimension in question.dimensions]
+        shown["intervals"] = [
+            named_cell(
+                names, each, **{end: json_number(each[f"kanon_{end}"]) for end in ("low", "high")}
+            )
+            for each in derived.intervals
+        ]
+    return JudgedCells(summary, results, warned, shown or None, listed)
 
 
 def _spans_cells(question: CellQuestion, row: Row, facts: Row) -> bool:
@@ -281,7 +310,7 @@ def _spans_cells(question: CellQuestion, row: Row, facts: Row) -> bool:
     return facts["kanon_everyone"] not in (None, row["kanon_whole"])
 
 
-class Listing(NamedTuple):
+class ListingStep(NamedTuple):
     """A statement on what violates a rule; None without such a rule."""
 
     kind: CellListing
@@ -296,13 +325,13 @@ def _listings(
     second: Callable[[str], CellStatements],
     row: Row,
     groupings: Sequence[Row],
-) -> Iterator[Listing]:
-    yield Listing("cells", cells.violating())
-    yield Listing("cells", cells.first_empty(row, groupings))
-    yield Listing("groups", cells.groups(row, SHOWN))
+) -> Iterator[ListingStep]:
+    yield ListingStep("cells", cells.violating())
+    yield ListingStep("cells", cells.first_empty(row, groupings))
+    yield ListingStep("groups", cells.groups(row, SHOWN))
     for name, n in _least_differences(table):
         step = cells.differences(name, second(name), table.others[name].shared, n, SHOWN)
-        yield Listing("differences", step, name)
+        yield ListingStep("differences", step, name)
 
 
 def _least_differences(table: OpenCells) -> Iterable[tuple[str, int]]:
@@ -315,7 +344,7 @@ def _least_differences(table: OpenCells) -> Iterable[tuple[str, int]]:
 
 
 def _shown(
-    table: OpenCells, cells: CellStatements, session: Session, listings: Iterable[Listing]
+    table: OpenCells, cells: CellStatements, session: Session, listings: Iterable[ListingStep]
 ) -> dict[str, list[dict[str, Any]]]:
     """The first rows of each kind; no list of a kind without a rule."""
     names = [dimension.raw.name for dimension in table.question.dimensions]

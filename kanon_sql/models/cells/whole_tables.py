@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -187,12 +187,13 @@ class WholeTables:
                 if not cell.is_cleared(self._widest):
                     self._move(index, sign, self._widest, whole=False)
 
-    def settle(self, width: float | None) -> None:
-        """Decide each cell to `width`, or find its interval: seek its least and its greatest
-        figure, and prove that no table has one beyond."""
+    def settle(self, width: float | None, columns: Iterable[int] | None = None) -> None:
+        """Decide each cell, or those in some columns, to `width`, or find its interval: seek its
+        least and its greatest figure, and prove that no table has one beyond."""
         if not self._latest:
             return
-        for index, cell in self._hidden.items():
+        for index in self._hidden if columns is None else columns:
+            cell = self._hidden[index]
             for sign in cell.open_ends(width):
                 self._move(index, sign, width, whole=True)
             for sign in cell.open_ends(width):

@@ -14,7 +14,7 @@ from kanon_sql.report.words.numbers import (
     printable,
 )
 from kanon_sql.report.words.phrases import Phrases
-from kanon_sql.results.cells import CellsResult
+from kanon_sql.results.cells import NOT_DERIVED, UNDECIDED, CellsResult, CellVerdict
 from kanon_sql.results.confidential import is_hidden
 from kanon_sql.results.table import CheckResult
 
@@ -188,6 +188,7 @@ def _derivable(check: CheckResult, table: CellsResult) -> Words:
         words = f"can't tell for {number(left)} of {counted(hidden, 'cell')}{just}"
     else:
         words = f"no way was found to compute any of {counted(hidden, 'cell')}{near}{just}"
+        words += _closest(check, "the closest")
         if totals == "shown":
             words += ": totals are sums of what is shown"
     return words, _joined(*_derivations(check))
@@ -209,11 +210,18 @@ def _derivations(check: CheckResult) -> Iterator[str]:
         yield f"can't tell for {number(left)}"
     not_derived = details["suppressed"] - derived - left
     if derived and not_derived:
-        yield f"{number(not_derived)} can't be derived"
+        which = "the closest of them" if not_derived > 1 else "it"
+        yield f"{number(not_derived)} can't be derived{_closest(check, which)}"
     small = details["small_remainders"]
     if small:
         totals = f"{counted(small, 'total')} {'leaves' if small == 1 else 'leave'}"
         yield f"{totals} less than {number(check.parameters['remainder'])} for its hidden cells"
+
+
+def _closest(check: CheckResult, which: str) -> str:
+    """How close the narrowest interval of a cell comes, if that is known."""
+    narrowest = check.details.get("narrowest")
+    return "" if narrowest is None else f"; {which} is known to within {number(narrowest)}"
 
 
 _WORDS_BY_RULE: dict[str, Callable[[CheckResult, CellsResult], Words]] = {
@@ -320,6 +328,50 @@ def cells_sentence(table: CellsResult) -> str:
         empty = counted(summary.empty_cells, "combination")
         parts.append(f"{empty} without a {'row' if table.published else 'record'}")
     return f"{counted(summary.cells or 0, 'cell')}: {', '.join(parts)}."
+
+
+def findings_on_cells(table: CellsResult) -> tuple[str, list[str], str] | None:
+    """A title, a point for each of the first cells that something was found against, and where the
+    others are; None without any, or where the cells are not listed."""
+    failing = [cell for cell in table.listed or () if cell.ok is False]
+    if not failing:
+        return None
+    named = failing[: table.most_named]
+    is_part = len(named) < len(failing)
+    some = f", the first {number(len(named))} of {number(len(failing))}" if is_part else ""
+    dimensions = " · ".join(map(printable, table.by))
+    more = "-v names all of them; " if is_part else ""
+    return (
+        f"Cells that fail ({dimensions}){some}:",
+        [f"{_name_of(cell)}: {_finding_on(cell, table)}" for cell in named],
+        f"{more}--cells FILE.csv lists every cell.",
+    )
+
+
+def _name_of(cell: CellVerdict) -> str:
+    """The labels of a cell."""
+    labels = (
+        "(total)" if label is None and name in cell.totals else label
+        for name, label in cell.labels.items()
+    )
+    return " · ".join("NULL" if label is None else printable(str(label)) for label in labels)
+
+
+def _finding_on(cell: CellVerdict, table: CellsResult) -> str:
+    rules = ", ".join(_title_of(rule, table) for rule in cell.primary)
+    is_derived = cell.derivable not in (None, NOT_DERIVED, UNDECIDED)
+    step = f"can be computed by {cell.derivable}" if is_derived else ""
+    return _joined(f"breaks {rules}" if rules else "", step)
+
+
+def _title_of(rule: str, table: CellsResult) -> str:
+    """The title of a rule as the verdicts have it, where it is the only one of its model."""
+    titles = [
+        title_of_rule(check)
+        for check in table.checks
+        if check.holds is not None and check.model == rule.partition(":")[0]
+    ]
+    return titles[0] if len(titles) == 1 else rule
 
 
 def cost_sentence(table: CellsResult) -> str | None:

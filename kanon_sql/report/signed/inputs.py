@@ -24,10 +24,10 @@ from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import ReleaseFindings, Tradeoff
 from kanon_sql.results.stored import (
     StoredLineage,
+    read_compared,
     read_costs,
     read_lineage,
     read_profile,
-    read_result,
     read_to_sign,
 )
 from kanon_sql.results.table import AuditFindings, ResultFile, TableResult
@@ -163,9 +163,9 @@ def returned_or_written(
 
 
 def file_of(result: Any, name: str) -> ResultFile:
-    """A result as `read_result` would return it, under a given name."""
+    """A result or a baseline as `read_compared` would return it, under a given name."""
     if isinstance(result, str | Path):
-        return read_result(Path(result))
+        return read_compared(Path(result))
     if not isinstance(result, AuditFindings):
         kind = kind_of(result)
         raise InputError(f"a result is compared with another or its path, and not with {kind}.")
@@ -181,6 +181,12 @@ def refuse_ending(path: Path) -> None:
         raise SpecError(
             f"{path}: a report is a page of HTML. Name a file that ends with {ENDINGS[0]}."
         )
+
+
+def chart_names(tables: tuple[TableResult, ...]) -> list[str]:
+    """The charts that one of the tables has."""
+    is_drawn = any(table.histogram and not isinstance(table, CellsResult) for table in tables)
+    return [*CHARTS] if is_drawn else []
 
 
 def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> Chart:
