@@ -65,6 +65,12 @@ class Question:
         """The question with other levels of some columns."""
         return replace(self, levels={**self.levels, **levels})
 
+    def without_levels_of(self, column: str) -> Question:
+        """The question without a hierarchy and a level of a column."""
+        hierarchies = {name: how for name, how in self.hierarchies.items() if name != column}
+        levels = {name: level for name, level in self.levels.items() if name != column}
+        return replace(self, hierarchies=hierarchies, levels=levels)
+
     @property
     def level_of(self) -> dict[str, int]:
         """The level of each quasi-identifier."""
