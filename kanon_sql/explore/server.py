@@ -150,10 +150,11 @@ class _Timed(RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         left = self._end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        self._connection.settimeout(left)
-        return self._connection.recv_into(buffer)
+        self._connection.settimeout(max(left, 0.001))
+        try:
+            return self._connection.recv_into(buffer)
+        except TimeoutError:
+            raise _Refused(408) from None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -164,14 +165,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
+        self.requestline = ""
         self.rfile = BufferedReader(_Timed(self.connection))
 
     def handle_one_request(self) -> None:
         try:
             super().handle_one_request()
-        except TimeoutError:
+        except _Refused as refused:
             with suppress(OSError):
-                self.send_error(408)
+                self._refuse(refused)
         self.close_connection = True
 
     def finish(self) -> None:
@@ -463,10 +465,10 @@ def serve(
         )
         if opens_browser:
             threading.Thread(target=webbrowser.open, args=[door.address], daemon=True).start()
-        try:
+        # From here on Ctrl-C is the way to end it, also after files were saved.
+        stops.code = 0
+        with suppress(KeyboardInterrupt):
             door.serve_forever(poll_interval=0.2)
-        except KeyboardInterrupt:
-            stops.code = 0
         door.server_close()
     finally:
         turns.end(explorer.close, seconds=0.8)
