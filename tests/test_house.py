@@ -41,15 +41,16 @@ from kanon_sql.sql.dialects.rules import TRAITS, Traits
 
 RULE = (
     "errors files | question sql | plan engines results | report | auditing | anonymizing profiling"
-    " tracing | api cli | assistant | __main__"
+    " tracing | api cli | assistant explore | __main__"
 )
 """The packages from the ground up. One imports only what stands left of the bars around it."""
 
 FLOORS = {
     package: floor for floor, packages in enumerate(RULE.split("|")) for package in packages.split()
 }
-FREE = {("files", "errors"), ("cli", "api"), ("cli", "assistant")}
-"""Between the same bars only these know one another; a command opens the assistant's server."""
+FREE = {("files", "errors"), ("cli", "api"), ("cli", "assistant"), ("cli", "explore")}
+"""Between the same bars only these know one another; a command opens the assistant's server, and
+the local page."""
 
 LAYER_OF_FILE = {
     **dict.fromkeys(("models", "base", "catalogue", "described", "examples", "risk"), "question"),
@@ -252,6 +253,7 @@ def test_engines_are_named_in_engines_alone() -> None:
 
 OPTIONAL = {
     "assistant": {"cli.commands"},
+    "explore": {"cli.commands"},
     "question.contract": {"", "assistant.server", "auditing.contract", "cli.question"},
     "question.dbt": {
         *("cli.question", "question.contract"),

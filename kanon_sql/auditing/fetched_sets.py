@@ -55,6 +55,8 @@ def fetch_hub(
     hub = connect(memory_limit=limits.memory_limit, threads=limits.threads)
     with closing(hub), time_limit(hub, left, expired) as lift:
         assert isinstance(hub, Hub)
+        if run.opens:
+            run.opens(hub)
         yield hub, lift
 
 

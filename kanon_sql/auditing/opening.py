@@ -121,6 +121,8 @@ def opened(table: TableSpec, run: RunOptions, *, fetches: bool = False) -> Itera
         ),
     )
     try:
+        if run.opens:
+            run.opens(hub)
         yield hub
     finally:
         if hub is run.engine:

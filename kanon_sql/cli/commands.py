@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import partial
@@ -54,6 +55,7 @@ from kanon_sql.cli.question import (
     cells_question,
     cells_selected,
     column_question,
+    explored_question,
     identifying_question,
     known_events,
     manifest_tables,
@@ -641,6 +643,35 @@ def mcp(target: str, **values: Any) -> int:
     from kanon_sql.assistant.server import serve
 
     return serve(target, values)
+
+
+@main.command(cls=Grouped)
+@click.argument("target", nargs=-1, required=True, callback=only_one)
+@options_of("explore")
+@click.pass_context
+def explore(context: click.Context, /, target: str, **values: Any) -> int:
+    """Explore a table on a local page: roles, risk, levels, evidence.
+
+    TARGET is as for audit; a spec file has one table, and the page begins with its roles, levels
+    and checks. The page is for this machine alone, has no script, and changes nothing: what you
+    leave with is a spec, the SQL, the commands and a report. Every address is its question:
+    kanon-sql explain explore.
+
+    Exit codes: 0 ended by Ctrl-C; 2 invalid options, spec or input; 3 the engine failed; 4 no data.
+    """
+    spec, given = explored_question(context, target, values)
+    from kanon_sql.explore.server import serve
+
+    return serve(
+        spec,
+        run_of(values, lambda step, progress: None),
+        given,
+        output=values["output"],
+        port=values["port"],
+        show_values=values["show_values"],
+        opens_browser=not values["no_browser"] and sys.stdout.isatty(),
+        told=lambda text: deliver(text, None),
+    )
 
 
 @main.command(cls=Grouped)

@@ -65,7 +65,7 @@ CLOCK = _Clock()
 COMMANDS = {
     "commands": (
         *("audit", "tables", "compile", "validate", "baseline", "worksheet"),
-        *("profile", "init", "hierarchy", "anonymize", "tradeoff", "mcp"),
+        *("profile", "init", "hierarchy", "anonymize", "tradeoff", "explore", "mcp"),
     ),
     "manual": ("schema", "explain", "policy", "dbt-package", "demo", "diff", "report", "lineage"),
 }

@@ -275,6 +275,7 @@ WORSE = (*declared("run", "worse"), *_BY)
 AUDIENCE = declared("run", "audience")
 REPORT = (*declared("run", "report"), *AUDIENCE, *declared("run", "pooled"), *OVERWRITE)
 MCP = declared("run", "mcp")
+EXPLORED = declared("run", "explore")
 COMPILED = declared("run", "compile")
 COMPILE_OUTPUT = (
     *declared("run", "compile_output"),
@@ -339,6 +340,8 @@ _OF_COMMAND: dict[str, tuple[Iterable[Callable[[Any], Any]], ...]] = {
     "schema": (SCHEMA, VERBOSE),
     "mcp": (SERVER, MCP, LIMITS, VERBOSE),
     "demo": (DEMO, VERBOSE),
+    "explore": ((_ENTITY,), HIERARCHIES[:1], RECORDS_READ, SOURCE[1:], EXPLORED, SHOWN, LIMITS[:2],
+                VERBOSE),
     "policy": ((format_option(("human", "json")),),),
 }  # fmt: skip
 

@@ -270,6 +270,15 @@ def table_question(context: click.Context, target: str, values: Mapping[str, Any
     return _one_table_spec(target, [], values)
 
 
+def explored_question(
+    context: click.Context, target: str, values: Mapping[str, Any]
+) -> tuple[AuditSpec, dict[str, GeneralizationHierarchy]]:
+    """The table to explore, with the hierarchies of its columns. Raises `SpecError`."""
+    if is_spec_file(target):
+        return _spec_of_records(context, target, values), {}
+    return _one_table_spec(target, [], {**values, "hierarchy": ()}), hierarchies(values)
+
+
 def column_question(column: str, target: str, values: Mapping[str, Any]) -> AuditSpec:
     """A single column with a hierarchy builder, as in zip=mask:right. Raises `SpecError`."""
     name, builds, _ = column_first(column)

@@ -49,6 +49,8 @@ class RunOptions:
     threads."""
     announce: Callable[[str], None] | None = None
     """Callback that receives what is about to be fetched from a database."""
+    opens: Callable[[Any], None] | None = None
+    """Callback that receives each engine that is opened, to cancel its statements."""
     max_seconds: float | None = None
     """Stop after this many seconds for each table with what is measured by then; the result says
     what is missing."""

@@ -61,6 +61,8 @@ class BoundColumn:
     """The join that `generalised` reads, if any."""
     started: StartedInterval | None = None
     """The interval start that `generalised` reads, if any."""
+    star: int | None = None
+    """The place of `*`, if the values are places in a frequency set; 0 where none is `*`."""
 
     @property
     def is_text(self) -> bool:
@@ -288,6 +290,8 @@ class ResolvedQuestion:
     """Levels of the quasi-identifiers recoded cell by cell, or all at the level in `shown_at`."""
     shown_at: Mapping[str, int] = field(default_factory=dict)
     """That single level, by quasi-identifier."""
+    rolled_up: bool = False
+    """Whether its table is a frequency set of the chosen records, each row with their number."""
 
     @property
     def spec(self) -> TableSpec:

@@ -146,14 +146,17 @@ def _columns_read(table: Table, sql: str) -> list[str]:
 
 
 def records(question: ResolvedQuestion, columns: list[BoundColumn]) -> str:
-    """The relation after FROM, restricted to these columns."""
+    """The relation after FROM, restricted to these columns: the records, or the frequency set that
+    stands for them."""
+    is_set = question.rolled_up
     return render(
         "records",
         relation=question.table.sql,
         columns=as_read(columns),
-        where=question.where.sql if question.where else None,
-        first=question.spec.first,
-        generalised=any(column.generalised for column in columns),
+        where=question.where.sql if question.where and not is_set else None,
+        first=None if is_set else question.spec.first,
+        generalised=is_set or any(column.generalised for column in columns),
+        rolled_up=is_set,
     )
 
 

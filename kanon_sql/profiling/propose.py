@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import NoDataError, SpecError, plural
 from kanon_sql.files import file_of_url, is_url_of_object
+from kanon_sql.models.base import Model
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.steps import records, step
 from kanon_sql.profiling.columns import LookedAt, Looks, bound_column, meaning_of
@@ -29,9 +30,9 @@ from kanon_sql.report.words.numbers import listed, printable
 from kanon_sql.results.profile import BEST_OF, BY_NAME, UNKNOWN_NAME, ColumnProfile
 from kanon_sql.results.writing import write_atomically
 from kanon_sql.sql.macros import render
-from kanon_sql.sql.tables import family
+from kanon_sql.sql.tables import Column, family
 
-Section = Literal["identifiers", "quasi_identifiers", "sensitive", "undecided"]
+Section = Literal["identifiers", "quasi_identifiers", "sensitive", "insensitive", "undecided"]
 
 _PLAIN_SCALAR = re.compile(r"[^\W\d][\w-]*")
 _OTHERWISE_READ = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
@@ -48,6 +49,16 @@ class ProposedColumn:
     """Levels of a quasi-identifier; if empty, a hierarchy file could define them."""
     orders: tuple[str, ...] = ()
     """The formats that fit all its texts, which are dates; several where no day is above 12."""
+    hierarchy: Mapping[str, Any] = field(default_factory=dict)
+    """The hierarchy of a quasi-identifier that was chosen, in place of levels."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The levels and the checks that a person chose."""
+
+    levels: Mapping[str, int]
+    checks: Sequence[Model]
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,8 @@ class ProposedSpec:
     """Whether some people have several records."""
     by_connection: bool = False
     """Whether it was read through a connection object, which no file can name."""
+    chosen: Chosen | None = None
+    """What a person chose; else it is proposed."""
 
     def of(self, section: Section) -> list[ProposedColumn]:
         return [column for column in self.columns if column.section == section]
@@ -84,8 +97,12 @@ def _lines(spec: ProposedSpec) -> Iterator[str]:
     if spec.schema:
         yield f"# yaml-language-server: $schema={spec.schema}"
         yield "#"
+    of = f"{printable(spec.table)}: {plural(spec.records, 'record')}"
     yield from _comment(
-        f"A first spec, proposed from {printable(spec.table)}: {plural(spec.records, 'record')}. "
+        f"Chosen with kanon-sql explore for {of}. "
+        "This file has no value of the table, unless a column name is one."
+        if spec.chosen
+        else f"A first spec, proposed from {of}. "
         "It is guessed from names and counts, so nothing is decided yet: read every line. The "
         "widths are round numbers, chosen by the range of the values; this file has no value of "
         "the table, unless a column name is one."
@@ -103,21 +120,24 @@ def _lines(spec: ProposedSpec) -> Iterator[str]:
         yield f"    {key}: {_flow(value)}"
     if spec.entity:
         yield f"    entity: {scalar(spec.entity)}    # identifies a person: people are counted"
-        if spec.several:
+        if spec.several and not spec.chosen:
             yield (
                 "    events: []    # people have several records: what makes an event, as in "
                 "[ward, month]?"
             )
-    else:
+    elif not spec.chosen:
         yield ("    # entity: person_id    # identifies a person, if people have several records")
     yield from _names(
         spec, "identifiers", "They identify a person directly and are never published."
     )
     yield from _quasi_identifiers(spec)
     yield from _names(spec, "sensitive", "What must not become known about a person.")
+    yield from _names(
+        spec, "insensitive", "Reviewed: published unchanged, as they reveal nothing about a person."
+    )
     yield from _undecided(spec)
     yield from _checks(spec)
-    yield from _reference(spec)
+    yield from () if spec.chosen else _reference(spec)
 
 
 def _comment(text: str, indent: str = "") -> Iterator[str]:
@@ -155,9 +175,12 @@ def _quasi_identifiers(spec: ProposedSpec) -> Iterator[str]:
     yield "    quasi_identifiers:"
     for column in columns:
         yield f"      {scalar(column.name)}:{_reason_comment(column.reason)}"
+        if column.hierarchy:
+            yield from (f"        {key}: {_flow(value)}" for key, value in column.hierarchy.items())
+            continue
         levels = column.levels or ("suppress",)
         yield f"        levels: {_flow(list(levels))}"
-        if not column.levels:
+        if not column.levels and not spec.chosen:
             file = re.sub(r"[^\w-]+", "_", column.name).strip("_") or "column"
             yield (
                 f"        # hierarchy: hierarchies/{file}.csv    # in place of levels; kanon-sql "
@@ -182,6 +205,17 @@ def _undecided(spec: ProposedSpec) -> Iterator[str]:
 
 
 def _checks(spec: ProposedSpec) -> Iterator[str]:
+    if spec.chosen:
+        if levels := {name: level for name, level in spec.chosen.levels.items() if level}:
+            yield ""
+            yield "    levels:"
+            yield from (f"      {scalar(name)}: {level}" for name, level in levels.items())
+        if spec.chosen.checks:
+            yield ""
+            yield "    checks:"
+        for check in spec.chosen.checks:
+            yield f"      - {check.name()}: {_flow(check.model_dump(exclude_defaults=True))}"
+        return
     yield ""
     yield from _comment(
         "The required checks, as a start: kanon-sql explain thresholds says how to choose.", "    "
@@ -276,6 +310,10 @@ class Proposal:
     spec: ProposedSpec
     output: Path | None = None
     """The path it was written to."""
+    measured: tuple[ColumnProfile, ...] = ()
+    """The columns as they were measured, in the order of the table."""
+    members: int = 0
+    """Number of people, or of records without an entity."""
 
     @property
     def text(self) -> str:
@@ -333,7 +371,50 @@ def propose(
         write_atomically(output, f"{proposed.text}\n")
         if is_file and not schema.exists():
             write_atomically(schema, f"{json.dumps(json_schema(), indent=2)}\n")
-    return Proposal(proposed, output)
+    return Proposal(proposed, output, profile.columns, counted.members)
+
+
+def proposed_by_name(columns: Sequence[Column]) -> tuple[ProposedColumn, ...]:
+    """The columns with the roles that their names suggest, without a look at their values."""
+    return tuple(map(_by_name, columns))
+
+
+def _by_name(column: Column) -> ProposedColumn:
+    meaning = meaning_of(column.name)
+    if meaning is None:
+        return ProposedColumn(column.name, "undecided", UNKNOWN_NAME)
+    section = _SECTIONS.get(meaning.role, "undecided")
+    is_date = section == "quasi_identifiers" and family(column.type) == "time"
+    levels = ("month", "year", {"years": 5}, SUPPRESS) if is_date else ()
+    return ProposedColumn(column.name, section, f"{BY_NAME}{meaning.label}", levels)
+
+
+def chosen_spec(
+    spec: TableSpec, table: str, records: int, undecided: Sequence[str], output: Path | None
+) -> ProposedSpec:
+    """The spec file of what a person chose, whose paths are relative to `output`."""
+    sections: dict[Section, Iterable[str]] = {
+        "identifiers": spec.identifiers, "sensitive": spec.sensitive,
+        "insensitive": spec.insensitive, "undecided": undecided,
+    }  # fmt: skip
+    columns = [
+        ProposedColumn(name, section, "") for section, names in sections.items() for name in names
+    ]
+    for name, hierarchy in spec.quasi_identifiers.items():
+        written = hierarchy.model_dump(exclude_defaults=True) or {"levels": [SUPPRESS]}
+        if isinstance(file := written.get("hierarchy"), str) and not spec.connect:
+            written["hierarchy"] = _relative_to_spec(output, file)
+        columns.append(ProposedColumn(name, "quasi_identifiers", "", hierarchy=written))
+    return ProposedSpec(
+        table,
+        records,
+        _source(spec, output, is_file=spec.connect is None),
+        tuple(columns),
+        DEFAULT_K,
+        entity=spec.entity,
+        settings=_settings(spec, spec.connect, output) | _nulls_and_faults(spec),
+        chosen=Chosen(spec.levels, spec.checks),
+    )
 
 
 def _profiled(
@@ -380,6 +461,11 @@ def _dates(columns: Sequence[ProposedColumn]) -> dict[str, Any]:
     """The setting of the date formats that leave no doubt."""
     dates = {column.name: column.orders[0] for column in columns if len(column.orders) == 1}
     return {"dates": dates} if dates else {}
+
+
+def _nulls_and_faults(spec: TableSpec) -> dict[str, Any]:
+    defaults = {"sensitive_nulls": "value", "hierarchy_faults": "error"}
+    return {key: getattr(spec, key) for key in defaults if getattr(spec, key) != defaults[key]}
 
 
 # --- source and settings --------------------------------------------------------------------

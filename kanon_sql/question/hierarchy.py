@@ -51,7 +51,7 @@ def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy
 
     Raises `SpecError` if it is neither.
     """
-    name, colon, rest = text.partition(":")
+    name, colon, _ = text.partition(":")
     is_table = tables and not colon and name not in BUILDERS
     exists = Path(text).is_file() or (name not in BUILDERS and Path(text).exists())
     if exists or is_typed_file(text) or is_table:
@@ -61,6 +61,20 @@ def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy
             f"{text}: there is no such file, and no builder of that name. Builders: "
             f"{' · '.join(BUILDERS.values())}.{did_you_mean(name, BUILDERS)}"
         )
+    return built(text)
+
+
+def built(text: str) -> GeneralizationHierarchy:
+    """The hierarchy of a builder with its arguments. Opens no file.
+
+    >>> built("date:year,5y").levels
+    ['year', Years(years=5)]
+
+    Raises `SpecError` if it is none.
+    """
+    name, colon, rest = text.partition(":")
+    if name not in BUILDERS:
+        raise SpecError(f"there is no builder {name!r}.{did_you_mean(name, BUILDERS)}")
     arguments = [argument.strip() for argument in rest.split(",")] if colon else []
     last: list[Any] = [SUPPRESS] if name == SUPPRESS or arguments[-1:] == [SUPPRESS] else []
     if name == SUPPRESS and arguments:
@@ -76,6 +90,35 @@ def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         raise SpecError(f"{text}: {fault['ctx']['error']}") from None
+
+
+def builder_of(hierarchy: GeneralizationHierarchy) -> str | None:
+    """The builder that makes a hierarchy, "" without levels; None if no single one does.
+
+    >>> builder_of(GeneralizationHierarchy(levels=[{"width": 5}, {"width": 10}, "suppress"]))
+    'width:5,10,suppress'
+    """
+    if hierarchy.hierarchy is not None or hierarchy.clip is not None:
+        return None
+    names: set[str] = set()
+    arguments: list[str] = []
+    for level in hierarchy.levels or ():
+        if isinstance(level, str | Years):
+            names |= {"date"} - ({"date"} if level == SUPPRESS else set())
+            arguments.append(f"{level.years}y" if isinstance(level, Years) else level)
+            continue
+        [key] = [key for key, kind in _KINDS.items() if isinstance(level, kind)]
+        names.add(key)
+        value = getattr(level, key)
+        values = value if isinstance(value, list) else [value]
+        arguments += [each if isinstance(each, str) else decimal_text(each) for each in values]
+    if not names:
+        return arguments[0] if arguments else ""
+    text = f"{names.pop()}:{','.join(arguments)}"
+    with suppress(SpecError):
+        if not names and built(text).levels == hierarchy.levels:
+            return text
+    return None
 
 
 def _builder_levels(name: str, arguments: list[str]) -> Iterator[Any]:

@@ -151,4 +151,107 @@ class Verbatim(NamedTuple):
     note: str = ""
 
 
-Block = Heading | Prose | Points | Facts | Verdicts | Changes | Grid | Bars | Values | Verbatim
+class Datum(NamedTuple):
+    """A text, of a figure with its exact value and the name under which programs find it."""
+
+    text: str
+    name: str = ""
+    value: str = ""
+
+
+class StripFigure(NamedTuple):
+    """A figure under its title, with a note."""
+
+    title: str
+    shown: Datum
+    note: Sequence[Datum] = ()
+    status: str = ""
+
+
+class Strip(NamedTuple):
+    """A row of large figures."""
+
+    figures: Sequence[StripFigure]
+
+
+class Link(NamedTuple):
+    """A text that leads to an address; the current one is marked."""
+
+    text: str
+    address: str
+    is_current: bool = False
+    label: str = ""
+    """The text for a screen reader, if the other is no sentence alone."""
+
+
+class ShareCell(NamedTuple):
+    """A percentage with a bar as long."""
+
+    text: str
+    fraction: float
+
+
+class Control(NamedTuple):
+    """A field of a form, with its label."""
+
+    name: str
+    label: str
+    value: str = ""
+    kind: Literal["text", "number", "select", "radio", "checkbox"] = "text"
+    options: Sequence[tuple[str, str]] = ()
+    """The values of a selection with their texts."""
+    hint: str = ""
+    is_on: bool = False
+    """Whether a box is ticked, or a selection still open."""
+
+
+class Button(NamedTuple):
+    """A button that sends the form, with a field of its own or to another address."""
+
+    text: str
+    is_main: bool = False
+    name: str = ""
+    value: str = ""
+    action: str = ""
+
+
+Cell = str | Link | ShareCell | Control
+
+
+def cell_text(cell: Cell) -> str:
+    """What a cell says where nothing can be chosen."""
+    match cell:
+        case str():
+            return cell
+        case Link(text, address, is_current):
+            return f"{text} (now)" if is_current else f"{text}: {address}"
+        case Control(_, label, value, kind, options):
+            chosen = dict(options).get(value, value)
+            return f"{label}: {chosen}" if kind != "select" else chosen
+    return cell.text
+
+
+class Choices(NamedTuple):
+    """What can be chosen: a form with its fields, a table of links, or one in the other."""
+
+    title: str = ""
+    note: str = ""
+    anchor: str = ""
+    action: str = ""
+    """The address that the form is sent to; without it there is none."""
+    hidden: Sequence[tuple[str, str]] = ()
+    controls: Sequence[Control] = ()
+    buttons: Sequence[Button | Link] = ()
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[Cell]] = ()
+    figures: Sequence[int] = ()
+    """The columns of figures."""
+    caption: str = ""
+    style: Literal["fields", "card", "table", "list"] = "fields"
+    method: Literal["get", "post"] = "get"
+
+
+Block = (
+    Heading | Prose | Points | Facts | Verdicts | Changes | Grid | Bars | Values | Verbatim | Strip
+    | Choices
+)  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
@@ -59,6 +59,15 @@ def document(title: str, status: str, headline: str, digest: str, page: Iterable
         headline=headline,
         sections=sections,
     )
+
+
+def explore_part(part: Literal["head", "running", "tick", "ready", "rest"], **fields: Any) -> str:
+    """A part of the page to explore with: all above its figures, the box of a count that takes
+    long with its lines and its end, the figures with all below."""
+    if part == "head":
+        fields["style"] = Markup("".join(map(_file, ("page.css", "sheet.css", "explore.css"))))
+    parts: Any = _templates().get_template("explore.html").module
+    return str(getattr(parts, part)(**fields)).strip("\n") + "\n"
 
 
 @cache

@@ -10,14 +10,17 @@ from kanon_sql.report.document import (
     Bars,
     Block,
     Changes,
+    Choices,
     Facts,
     Grid,
     Heading,
     Points,
     Prose,
+    Strip,
     Values,
     Verbatim,
     Verdicts,
+    cell_text,
     cells_of,
 )
 from kanon_sql.report.words import numbers
@@ -88,6 +91,16 @@ def _texts(block: Block) -> Iterator[str]:
             if title:
                 yield escaped(title)
             yield _fenced(text)
+        case Strip(figures):
+            shown = ([f.title, f.shown.text, "".join(d.text for d in f.note)] for f in figures)
+            yield _table(["", "", ""], (_cells(*row) for row in shown))
+        case Choices():
+            yield from map(escaped, filter(None, [block.title, block.caption, block.note]))
+            if block.controls:
+                yield "\n".join(f"- {escaped(cell_text(control))}" for control in block.controls)
+            if block.rows:
+                linked = (_cells(*map(cell_text, row)) for row in block.rows)
+                yield _table(_cells(*block.header), linked)
 
 
 def _fenced(text: str) -> str:

@@ -11,15 +11,18 @@ from kanon_sql.report.document import (
     Bars,
     Block,
     Changes,
+    Choices,
     Facts,
     Grid,
     GridRow,
     Heading,
     Points,
     Prose,
+    Strip,
     Values,
     Verbatim,
     Verdicts,
+    cell_text,
 )
 from kanon_sql.report.words import numbers
 
@@ -281,6 +284,29 @@ def _lines(block: Block, width: int) -> Iterable[Line]:
         case Verbatim(text, title):
             lines = ((StyledText(f"{INDENT * 2}{line}"),) for line in text.split("\n"))
             return [*_titled(title, width), *lines]
+        case Strip(figures):
+            noted = ((f.title, f.shown.text, "".join(d.text for d in f.note)) for f in figures)
+            shown = (
+                f"{title}: {text}{f' ({note})' if note else ''}" for title, text, note in noted
+            )
+            return _folded(shown, prose, INDENT)
+        case Choices():
+            return _choices(block, width)
+
+
+def _choices(block: Choices, width: int) -> list[Line]:
+    """What could be chosen, as text."""
+    texts = [block.caption, block.note, *map(cell_text, block.controls)]
+    header, *rows = (
+        GridRow((first,), (*rest, ""))
+        for first, *rest in ([*map(cell_text, row)] for row in (block.header or ("",), *block.rows))
+    )
+    grid = Grid("", header, rows)
+    return [
+        *_titled(block.title, width),
+        *_folded(filter(None, texts), width, INDENT),
+        *(grid_lines(grid, width) if rows else ()),
+    ]
 
 
 # --- sentences ------------------------------------------------------------------------------

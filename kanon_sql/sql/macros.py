@@ -92,6 +92,8 @@ def _is_star(column: Any) -> str:
     """Predicate: a key is `*`."""
     if getattr(column, "hashed", False):
         return f"{_alias(column)} = {_hash(literal('*'))}"
+    if (place := getattr(column, "star", None)) is not None:
+        return f"{_alias(column)} = {place}"
     is_varchar = _type_of(column) == "VARCHAR"
     return f"{_alias(column) if is_varchar else f'cast({_alias(column)} as varchar)'} = '*'"
 

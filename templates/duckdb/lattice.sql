@@ -32,6 +32,28 @@ inner join {{ each.values }} as {{ each.values }}
 {%- endmacro %}
 
 
+{#
+    The places that NULL and `*` have at each level of a column. NULL stays NULL below `suppress`, so
+    that records with NULL, and those suppressed, can be counted by place.
+#}
+{% macro places_of_null_and_star(values, height) %}
+select
+{% for level in range(height + 1) %}
+{% set value = "kanon_label_" ~ level if level else "kanon_raw" %}
+{% set place = "kanon_place_" ~ level %}
+    max(case when {{ value }} is null then {{ place }} end) as kanon_null_{{ level }},
+    max(case when cast({{ value }} as varchar) = '*' then {{ place }} end) as kanon_star_{{ level }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ values }}
+{%- endmacro %}
+
+
+{# A place, or NULL where it is the place of NULL. #}
+{% macro place_or_null(place, null=none) -%}
+{{ place if null is none else "nullif(" ~ place ~ ", " ~ null ~ ")" }}
+{%- endmacro %}
+
+
 {# Classes of some nodes, each with its records and, with an entity, its size in people. #}
 {% macro classes_of_nodes(nodes, entity=none) %}
 {% for node in nodes %}

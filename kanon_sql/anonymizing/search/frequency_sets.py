@@ -294,6 +294,8 @@ class FrequencySets(TempRelations):
         """Materialise the set of raw values with the place of each value at every level up to the
         highest, so that any node is a choice of GROUP BY columns. `carried` are the further columns
         to include."""
+        if self.keeps(name):
+            return name
         raw = self.raw.name
         if len(self.searched_columns) > len(carried):
             raw = self._rolled_up(RECORDS, self._new_name(), {}, carried)

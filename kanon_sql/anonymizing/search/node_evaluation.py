@@ -63,6 +63,8 @@ class NodeQueries:
 
     sets: FrequencySets
     highest: Levels
+    kept: str | None = None
+    """A materialised set at all levels with every column that a check may read, if there is one."""
 
     @cached_property
     def lossy(self) -> list[QuasiIdentifier]:
@@ -242,12 +244,12 @@ class NodeQueries:
     @cached_property
     def _set(self) -> str:
         """The set for class sizes: with the entity, without sensitive values."""
-        return self.sets.at_all_levels(_LEVELS, self.highest, self.sets.by_people)
+        return self.kept or self.sets.at_all_levels(_LEVELS, self.highest, self.sets.by_people)
 
     @cached_property
     def _searched_set(self) -> str:
         """The set with every column that a check reads."""
-        if len(self.sets.searched_columns) == len(self.sets.by_people):
+        if self.kept or len(self.sets.searched_columns) == len(self.sets.by_people):
             return self._set
         return self.sets.at_all_levels(_SEARCHED, self.highest, self.sets.searched_columns)
 

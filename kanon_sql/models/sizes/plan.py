@@ -190,6 +190,7 @@ def _classes(question: ResolvedQuestion) -> Statement:
             relation=records(question, with_entity(question, columns)),
             columns=list(question.keys),
             entity=question.entity,
+            rolled_up=question.rolled_up,
             k=size,
         )
     conditions = size_conditions(size)

@@ -186,6 +186,7 @@ def _classes_of(
         "sensitive": sensitive,
         "entity": question.entity,
         "unknown": question.unknown,
+        "rolled_up": question.rolled_up,
     }
     of_checks = class_arguments(question, sensitive, checks)
     of_every_class = columns_of_every_class(question, sensitive)
@@ -281,6 +282,7 @@ def distance_steps(question: ResolvedQuestion) -> Iterator[DistanceStep]:
             "sensitive": sensitive,
             "entity": question.entity,
             "unknown": question.unknown,
+            "rolled_up": question.rolled_up,
             "class_measures": list(class_measures(question, sensitive, [labelled_check])),
         }
         name = f"{label}_{model.distance}_{sensitive.name}"

@@ -191,11 +191,12 @@ def _meaning(table: TableResult, signed: Signed) -> str:
 def sizes(signed: Signed) -> Iterator[Block]:
     """Histogram of class sizes, with the required k marked."""
     for table in _with_figures(signed):
-        yield from signed.under_its_name(table, _sizes(table, signed))
+        yield from signed.under_its_name(table, sizes_of(table, signed.fewest_classes))
 
 
-def _sizes(table: TableResult, signed: Signed) -> Iterator[Block]:
-    bins = histogram(table, signed.fewest_classes)
+def sizes_of(table: TableResult, fewest: int = 0) -> Iterator[Block]:
+    """The class sizes of one table, in bins of at least `fewest` classes."""
+    bins = histogram(table, fewest)
     if not bins:
         return
     yield Bars(
@@ -227,10 +228,11 @@ def curve(signed: Signed) -> Iterator[Block]:
         before = (
             _steps(signed.anonymization.before) if signed.anonymization and not table.entity else []
         )
-        yield from signed.under_its_name(table, _curve(table, _thinned(before)))
+        yield from signed.under_its_name(table, curve_of(table, _thinned(before)))
 
 
-def _curve(table: TableResult, before: Sequence[RiskPoint]) -> Iterator[Block]:
+def curve_of(table: TableResult, before: Sequence[RiskPoint] = ()) -> Iterator[Block]:
+    """The share of one table's records by the chance of finding them, drawn."""
     steps = _steps(table)
     if not steps:
         return

@@ -1,9 +1,10 @@
 {#
     The records to audit: a relation, a filtered relation, or one with some columns generalised. A
     hierarchy of many values is joined as a table of labels, and the start of an interval is
-    computed once. The filter reads raw values and keeps the records' order.
+    computed once. The filter reads raw values and keeps the records' order. `rolled_up`: the
+    relation is a frequency set, whose counts are read too.
 #}
-{% macro records(relation, columns, where=none, first=none, generalised=false) %}
+{% macro records(relation, columns, where=none, first=none, generalised=false, rolled_up=false) %}
 {% set joins = columns | selectattr("joined") | map(attribute="joined") | list %}
 {% set started = columns | selectattr("started") | list %}
 {% if where is none and first is none and not generalised %}
@@ -12,8 +13,11 @@
 (
     select
 {% for column in columns %}
-        {{ "kanon_raw." if joins and not column.generalised }}{{ kanon_sql.source(column) | indent(8) }}{{ "," if not loop.last }}
+        {{ "kanon_raw." if joins and not column.generalised }}{{ kanon_sql.source(column) | indent(8) }}{{ "," if rolled_up or not loop.last }}
 {% endfor %}
+{% if rolled_up %}
+        kanon_records
+{% endif %}
 {% if joins or started %}
     from (
         select
