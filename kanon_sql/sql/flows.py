@@ -35,13 +35,13 @@ from kanon_sql.sql.query_scope import (
     Relation,
     are_records,
     brought,
+    column_of_branch,
     fixed_point,
     is_reference,
     look_up,
     named,
     of_correlated,
     starred,
-    column_of_branch,
 )
 
 INLINED = "__dbt__cte__"
