@@ -457,6 +457,7 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+LABELS = {"xanthippe", "zeppelin"}
 SAID: list[tuple[str, ...]] = [
     ("ledger.parquet", *OF_LEDGER, "--threshold", "3", "--dominance", "1,50", "--derivable"),
     ("ledger.parquet", *OF_LEDGER, "--policy", "abs-datalab", "--check", "group_disclosure"),
@@ -478,8 +479,10 @@ def test_no_format_of_a_published_table_holds_a_label_or_a_figure(
         result = run("tables", *asked, *more, "--format", form)
 
         assert result.exit_code in (0, 1), result.stderr
-        own = "rumpel" if "--suppressed" in asked else None
-        assert set(figures(result.stdout + result.stderr)) <= {own}
+        own = {"rumpel"} if "--suppressed" in asked else set()
+        # The page lists the cells that fail: the labels of a published table are published.
+        own |= LABELS if "--published" in asked and form in ("human", "markdown") else set()
+        assert set(figures(result.stdout + result.stderr)) <= own
 
 
 @pytest.mark.parametrize("asked", SAID)

@@ -33,6 +33,6 @@ from (
         "zip",
         "age",
         "diagnosis"
-    having count(distinct "patient") = 1
+    having min("patient") = max("patient")
 ) as alone
 where hash(kanon_person) % 256 = 0

@@ -25,69 +25,90 @@ class_people as (
         "patient"
 ),
 
--- Each person with the number of their classes, and the values of the class if it is one.
-people as (
-    select
-        kanon_entity,
-        any_value("diagnosis") as "diagnosis",
-        count(*) as kanon_classes
-    from class_people
-    group by kanon_entity
-),
-
--- People of one class: their profile is this class.
-profiles_of_one_class as (
-    select count(*) as kanon_people
-    from people
-    where kanon_classes = 1
-    group by
-        "diagnosis"
-),
-
--- People of several classes, with each of their classes.
-memberships as (
-    select class_people.*
-    from class_people
-    inner join people
-        on people.kanon_entity = class_people.kanon_entity
-    where people.kanon_classes > 1
-),
-
--- The numbers of their classes.
+-- All columns order the numbers, so that a database which reads this twice numbers alike.
 classes as (
     select
         "diagnosis",
-        row_number() over (order by "diagnosis") as kanon_class
-    from memberships
+        row_number() over (
+            order by
+                "diagnosis"
+        ) as kanon_class
+    from class_people
     group by
         "diagnosis"
 ),
 
--- Their profile: the sorted numbers of their classes, as one text.
-people_of_several_classes as (
+memberships as (
     select
-        memberships.kanon_entity,
-        string_agg(cast(classes.kanon_class as varchar), ',' order by classes.kanon_class) as kanon_profile
-    from memberships
+        class_people.kanon_entity,
+        classes.kanon_class
+    from class_people
     inner join classes
-        on memberships."diagnosis" is not distinct from classes."diagnosis"
-    group by memberships.kanon_entity
+        on class_people."diagnosis" is not distinct from classes."diagnosis"
 ),
 
-profiles_of_several_classes as (
-    select count(*) as kanon_people
-    from people_of_several_classes
-    group by kanon_profile
+-- Each person with an outline of their profile: people of one profile have one outline.
+people as (
+    select
+        kanon_entity,
+        count(*) as kanon_classes,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last,
+        sum(kanon_class) as kanon_sum
+    from memberships
+    group by kanon_entity
+),
+
+outlines as (
+    select
+        kanon_classes,
+        kanon_first,
+        kanon_last,
+        kanon_sum,
+        count(*) as kanon_people
+    from people
+    group by
+        kanon_classes,
+        kanon_first,
+        kanon_last,
+        kanon_sum
+),
+
+-- Up to three numbers are known from the least, the greatest and the sum, more are not.
+people_to_compare as (
+    select people.kanon_entity
+    from people
+    inner join outlines
+        on outlines.kanon_classes = people.kanon_classes
+        and outlines.kanon_first = people.kanon_first
+        and outlines.kanon_last = people.kanon_last
+        and outlines.kanon_sum = people.kanon_sum
+    where outlines.kanon_classes > 3 and outlines.kanon_people > 1
+),
+
+-- Their profile: the sorted numbers of their classes, as one text.
+compared_people as (
+    select
+        memberships.kanon_entity,
+        string_agg(
+            cast(memberships.kanon_class as varchar), ',' order by memberships.kanon_class
+        ) as kanon_profile
+    from memberships
+    inner join people_to_compare
+        on people_to_compare.kanon_entity = memberships.kanon_entity
+    group by memberships.kanon_entity
 ),
 
 profiles as (
     select kanon_people
-    from profiles_of_one_class
+    from outlines
+    where kanon_classes <= 3 or kanon_people = 1
 
     union all
 
-    select kanon_people
-    from profiles_of_several_classes
+    select count(*) as kanon_people
+    from compared_people
+    group by kanon_profile
 )
 
 select
