@@ -150,7 +150,9 @@ class ReleaseOptions:
         self._refuse_levels()
         self._refuse_weights()
         if self.suppressed not in ("remove", "star"):
-            raise SpecError(f"suppressed must be remove or star; found {self.suppressed!r}.")
+            raise SpecError(
+                f"{option('suppressed')} must be remove or star; found {self.suppressed!r}."
+            )
         self.allowed(records=0, k=1)
         self._refuse_folder()
         if self.output is not None and not (self.writes_views or self.writes_records):
@@ -162,7 +164,7 @@ class ReleaseOptions:
             if kind and not self.output.is_dir():
                 raise SpecError(f"{self.output} is {kind}, and a release is a file; name one.")
         if self.emit not in ("views", "dbt-model"):
-            raise SpecError(f"emit must be views or dbt-model; found {self.emit!r}.")
+            raise SpecError(f"{option('emit')} must be views or dbt-model; found {self.emit!r}.")
         if self.emit == "dbt-model" and not (self.writes_views and not self.is_translated):
             raise SpecError(
                 f"a dbt model is a .sql file without a dialect: {option('output', 'released.sql')}."
@@ -188,7 +190,9 @@ class ReleaseOptions:
                 f"{self.entity_in_release!r}."
             )
         if self.untouched not in (None, "warn", "drop", "error"):
-            raise SpecError(f"untouched must be warn, drop or error; found {self.untouched!r}.")
+            raise SpecError(
+                f"{option('untouched')} must be warn, drop or error; found {self.untouched!r}."
+            )
         if self.is_translated and self.single_view:
             refuse_single_view(str(self.dialect))
 
