@@ -193,15 +193,20 @@ def _differing(plan: Plan, answers: Answers) -> Iterator[str]:
     """The columns with about as many different values as records.
 
     Two records of different combinations are both in the sample with a chance of 1 / one_in², so
-    the values that come again there tell how many pairs of records share one.
+    the values that come again there tell how many pairs of records share one. A few combinations
+    that have many records are probably not in the sample: it tells nothing if its combinations
+    stand for fewer than nearly all records.
     """
+    members = total(answers.sizes, "kanon_records")
     for step in plan.of(AloneStep):
         row = answers.row(step.name)
         if row is None or "kanon_combinations" not in row:
             continue
         combinations, records = int(row["kanon_combinations"]), int(row["kanon_records"])
         pairs_of_same = step.one_in * (records - combinations)
-        most_pairs = (1 - _NEARLY_ALL) * total(answers.sizes, "kanon_records")
+        if step.one_in * combinations < _NEARLY_ALL * members:
+            continue
+        most_pairs = (1 - _NEARLY_ALL) * members
         for number, name in enumerate(step.others, start=1):
             known = int(row[f"kanon_known_{number}"])
             again = known - int(row[f"kanon_distinct_{number}"])

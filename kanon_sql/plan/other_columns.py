@@ -27,7 +27,7 @@ MOST_ALONE = 0.05
 """Share of the records (people) above which a warning says who is alone."""
 SAMPLED, SAMPLED_OF_MANY_COLUMNS, SAMPLED_CELLS = 65_536, 4_096, 4_000_000
 """Number of combinations that are sampled: fewer where they have many columns."""
-ONE_IN = 256
+ONE_IN = 257
 """The share of the combinations that is sampled, where the number of records is unknown."""
 LEAST_WITH_WINDOWS = 50_000_000
 """Minimum number of records of which windows are read first; fewer are as soon read whole."""
@@ -299,15 +299,16 @@ def _windows(question: ResolvedQuestion, columns: list[BoundColumn], known: int)
 
 
 def _one_in(known: int | None, columns: int) -> int:
-    """The share of the combinations to sample, a power of two.
+    """The share of the combinations to sample, an odd number: it divides by all bits of a hash, of
+    which the last ones alone may depend on each other.
 
     >>> _one_in(10_000_000, 10), _one_in(10_000_000, 500), _one_in(None, 10)
-    (128, 1024, 256)
+    (129, 1025, 257)
     """
     if known is None:
         return ONE_IN
     sampled = min(SAMPLED, max(SAMPLED_OF_MANY_COLUMNS, SAMPLED_CELLS // columns))
-    return 1 << max(0, (known // sampled).bit_length() - 1)
+    return 1 << max(0, (known // sampled).bit_length() - 1) | 1
 
 
 def _unassigned(

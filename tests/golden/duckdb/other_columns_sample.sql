@@ -1,5 +1,5 @@
 -- Question   How many records of patients are alone for an attacker who also knows the columns that
---            no check uses, counted for one combination of values in 256?
+--            no check uses, counted for one combination of values in 257?
 -- Where      patients: zip is not null
 -- Runs       for 1,000,000 records or more
 -- Dialect    duckdb, as executed
@@ -28,7 +28,7 @@ from (
         from "main"."patients"
         where (NOT "zip" IS NULL)
     ) as kanon_source
-    where hash("zip", "age", "patient", "diagnosis") % 256 = 0
+    where hash("zip", "age", "patient", "diagnosis") % 257 = 0
     group by
         "zip",
         "age",

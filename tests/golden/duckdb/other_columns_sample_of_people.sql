@@ -1,5 +1,5 @@
 -- Question   How many people of patients are alone for an attacker who also knows the columns that
---            no check uses, counted for one person in 256?
+--            no check uses, counted for one person in 257?
 -- Where      patients: zip is not null
 -- Runs       for 1,000,000 records or more
 -- Dialect    duckdb, as executed
@@ -27,7 +27,7 @@ from (
             from "main"."patients"
             where (NOT "zip" IS NULL)
         ) as kanon_source
-        where hash("patient") % 256 = 0
+        where hash("patient") % 257 = 0
     )
     group by
         "zip",
@@ -35,4 +35,4 @@ from (
         "diagnosis"
     having min("patient") = max("patient")
 ) as alone
-where hash(kanon_person) % 256 = 0
+where hash(kanon_person) % 257 = 0
