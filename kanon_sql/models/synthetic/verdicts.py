@@ -239,15 +239,19 @@ def _total(rows: Sequence[Row], name: str) -> int:
     return sum(int(row[f"kanon_{name}"] or 0) for row in rows)
 
 
-def _attacked_in_holdout(rows: Sequence[Row]) -> int | None:
-    return _total(rows, "holdout") if rows and "kanon_holdout" in rows[0] else None
+def _attacked_in_holdout(rows: Sequence[Row], answers: Answers) -> int | None:
+    """Those of the holdout with a value; None without a holdout."""
+    has_holdout = "kanon_records_h" in (answers.row(MADE_FROM) or {})
+    return _total(rows, "holdout") if has_holdout else None
 
 
-def _disclosive(step: SyntheticStep, rows: Sequence[Row], check: BoundCheck, _: Answers) -> Finding:
+def _disclosive(
+    step: SyntheticStep, rows: Sequence[Row], check: BoundCheck, answers: Answers
+) -> Finding:
     model = check.model
     assert isinstance(model, DisclosiveInSynthetic)
     number = 1 + lists_of_allowed(step.checks).index(list(model.allowed or ()))
-    total, holdout = _total(rows, "attacked"), _attacked_in_holdout(rows)
+    total, holdout = _total(rows, "attacked"), _attacked_in_holdout(rows, answers)
     claimed, correct = (_total(rows, f"{name}_{number}") for name in ("claimed", "correct"))
     share = _share(correct, total)
     details = {
@@ -282,8 +286,10 @@ def _chances(rows: Sequence[Row], name: str) -> Figure:
     return sum((Fraction(int(count), size) for count, size in terms), Fraction(0))
 
 
-def _attribution(_: SyntheticStep, rows: Sequence[Row], __: BoundCheck, ___: Answers) -> Finding:
-    total, holdout = _total(rows, "attacked"), _attacked_in_holdout(rows)
+def _attribution(
+    _: SyntheticStep, rows: Sequence[Row], __: BoundCheck, answers: Answers
+) -> Finding:
+    total, holdout = _total(rows, "attacked"), _attacked_in_holdout(rows, answers)
     found = _found(rows)
     matched, alone = _total(found, "attacked"), _total(found, "alone")
     right = _chances(rows, "right")
