@@ -321,11 +321,14 @@ def generalisable(value: Any) -> Any:
 
 def sensitive_at_levels(value: Any) -> Any:
     """Let sensitive attributes have levels beside an original, as quasi-identifiers have them."""
-    if not isinstance(value, Mapping) or value.get("original") is None:
-        return value
-    sensitive = value.get("sensitive")
+    sensitive = value.get("sensitive") if isinstance(value, Mapping) else None
     if not isinstance(sensitive, Mapping):
         return value
+    if value.get("original") is None:
+        raise ValueError(
+            "levels of a sensitive attribute are for a synthetic table, and there is no original: "
+            "list its name alone, as in [diagnosis]."
+        )
     return {**value, "sensitive": list(sensitive), "sensitive_levels": sensitive}
 
 
