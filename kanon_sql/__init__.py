@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kanon_sql.models.population.models import *
     from kanon_sql.models.reference.models import *
     from kanon_sql.models.sizes.models import *
+    from kanon_sql.models.synthetic.models import *
     from kanon_sql.models.values.models import *
     from kanon_sql.profiling.result import ProfileResult
     from kanon_sql.question.contract import read_spec

@@ -80,6 +80,8 @@ def audit(
     checks: Checks = (),
     references: Any = None,
     earlier_releases: Any = None,
+    original: Any = None,
+    holdout: Any = None,
     show_values: bool = False,
     jobs: int = 1,
     **others: Unpack[_Question],
@@ -96,7 +98,9 @@ def audit(
     `references` are the reference tables of k-map, by name or a single one: data like `data`, or a
     `ReferenceSpec`. `earlier_releases` are releases of the same people published before, by name or
     a single one: data like `data`, or an `EarlierReleaseSpec`; with `entity`, each is joined with
-    this release to measure what both reveal together. `weight` is the survey weight column.
+    this release to measure what both reveal together. `original` is the table that a synthetic one
+    was made from, and `holdout` records that its generator has not seen: data like `data`, or a
+    mapping with `source`. `weight` is the survey weight column.
     `engine` is a URL, an open connection, or the result of `connect`. `timeout` is in seconds, for
     each table. `jobs` is how many tables of an `AuditSpec` are audited at a time.
 
@@ -117,9 +121,11 @@ def audit(
     >>> audit(people, ["zip", "age"], k=2).tables[0].summary.k
     1
     """
+    made_from = {"original": original, "holdout": holdout}
     spec = _spec(
-        data, quasi_identifiers, sensitive, checks, references, earlier_releases, k, others
-    )
+        data, quasi_identifiers, sensitive, checks, references, earlier_releases, k, others,
+        **made_from,
+    )  # fmt: skip
     run = RunOptions(**only(RunArguments, others), jobs=jobs)
     return with_python_words(auditor.audit(spec, run, show_values=show_values))
 
@@ -134,6 +140,8 @@ def compile(
     checks: Checks = (),
     references: Any = None,
     earlier_releases: Any = None,
+    original: Any = None,
+    holdout: Any = None,
     engine: Any = None,
     dialect: str | None = None,
     quote: Quote = "always",
@@ -154,9 +162,11 @@ def compile(
     """
     if isinstance(data, AuditSpec) and not data.tables:
         return compiler.compile(data, engine=engine, dialect=dialect, quote=quote, table=table)
+    made_from = {"original": original, "holdout": holdout}
     spec = _spec(
-        data, quasi_identifiers, sensitive, checks, references, earlier_releases, k, others
-    )
+        data, quasi_identifiers, sensitive, checks, references, earlier_releases, k, others,
+        **made_from,
+    )  # fmt: skip
     return compiler.compile(spec, engine=engine, dialect=dialect, quote=quote, table=table)
 
 
@@ -444,12 +454,13 @@ def _spec(
     earlier_releases: Any,
     k: int | None,
     others: Mapping[str, Any],
+    **made_from: Any,
 ) -> AuditSpec:
     """The spec of the arguments of a call, `others` being those of several functions."""
     thresholds = {"k": k, **only(Thresholds, others)}
     return spec_from_arguments(
         data, quasi_identifiers, sensitive, checks, references, earlier_releases, thresholds,
-        **only(TableArguments, others),
+        **only(TableArguments, others), **made_from,
     )  # fmt: skip
 
 

@@ -81,6 +81,10 @@ def clinic(tmp_path, monkeypatch, written):
     masked = {"zip": [f"{zip[:3]}**" for zip in zips], "birth_year": years}
     pq.write_table(pa.table(masked), "release.parquet")
     pq.write_table(pa.table(voters), "voters.parquet")
+    synthetic = pa.table(patients).drop_columns(["patient_id", "name"])
+    pq.write_table(synthetic.slice(0, 40), "synthetic.parquet")
+    pq.write_table(pa.table(patients).slice(40, 20), "rest.parquet")
+    pq.write_table(pa.table(patients).slice(0, 40), "train.parquet")
     for _, spec in every("yaml"):
         Path(spec.splitlines()[0].removeprefix("# ")).write_text(spec)
     Path("admissions.csv").write_text(blocks("csv", PAGES["derivability"])[0])

@@ -341,6 +341,7 @@ def the_table(spec: AuditSpec) -> TableSpec:
         )
     [table_spec] = spec.tables
     table_spec.refuse_events("a release is generalised by its classes")
+    table_spec.refuse_original("a release is made of people's records")
     if table_spec.levels:
         raise SpecError("the levels are compared; leave them out, or audit at a level.")
     if table_spec.nulls == "wildcard":

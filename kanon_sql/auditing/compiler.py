@@ -308,7 +308,7 @@ def _tables(
             )
         else:
             database_of_other = nullcontext(hub) if hub else opened(table_spec, RunOptions(engine))
-            with database_of_other as database, located(kind.key, name, "source"), about(kind):
+            with database_of_other as database, located(*kind.place(name), "source"), about(kind):
                 other_table = offline_table(database.table(source))
         others[kind, name] = other_table
     return own, others

@@ -30,6 +30,7 @@ from kanon_sql.question.contract import (
     refuse_placeholders,
     with_rules,
 )
+from kanon_sql.question.other_tables import OTHER_TABLES
 from kanon_sql.question.roles import columns_by_role
 from kanon_sql.question.spec import AuditSpec, TableSpec
 from kanon_sql.question.yaml_document import as_yaml
@@ -297,12 +298,14 @@ def _settings(table_spec: TableSpec, files: _Place, folder: Path) -> dict[str, A
     included = {"where", "nulls", "sensitive_nulls", "with_other_sensitive", "levels", "first",
             "null_strings", "header", "encoding", "skip", "dates", "hierarchy_faults"}  # fmt: skip
     settings = table_spec.model_dump(include=included, exclude_defaults=True)
-    for kind, name, other in table_spec.other_tables():
-        other_settings = other.model_dump(exclude={"source"}, exclude_defaults=True)
-        settings.setdefault(kind.key, {})[name] = {
-            "source": files.name_of(other.source),
-            **other_settings,
-        }
+    for kind in OTHER_TABLES:
+        for name, other in table_spec.others_of(kind):
+            other_settings = other.model_dump(exclude={"source"}, exclude_defaults=True)
+            described = {"source": files.name_of(other.source), **other_settings}
+            if kind.is_single:
+                settings[kind.key] = described
+            else:
+                settings.setdefault(kind.key, {})[name] = described
     return settings
 
 
@@ -371,7 +374,10 @@ def _is_ours_alone(question: ResolvedQuestion, check: BoundCheck) -> bool:
     at_levels = question.levels or any(other.generalised for other in question.others)
     read_otherwise = spec.first or spec.null_strings or spec.header is False
     return bool(
-        check.model.answered_by in ("estimate", "earlier") or weighed or at_levels or read_otherwise
+        check.model.answered_by in ("estimate", "earlier", "synthetic")
+        or weighed
+        or at_levels
+        or read_otherwise
     )
 
 

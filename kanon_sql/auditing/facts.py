@@ -15,7 +15,6 @@ from kanon_sql.plan.named_columns import refuse_merging
 from kanon_sql.plan.question import BoundColumn, DataFacts, OtherTable, OtherTableKey, Roles
 from kanon_sql.plan.steps import other_records
 from kanon_sql.question.hierarchy_table import HierarchyTable, table_of_rows
-from kanon_sql.question.other_tables import EARLIER, REFERENCE
 from kanon_sql.sql.gate import require_select
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row, Table
@@ -51,15 +50,24 @@ def read_facts(
     unread = sources.keys() - rows.keys()
     read = DataFacts(hierarchies=rows, show_values=show_values)
     levels = column_levels(roles, read, without=unread)
+    longest = {
+        column.name: longest_value(engine, roles.table, column, _chosen(roles, column))
+        for column in masked_columns(roles)
+    }
+    in_others = dict(_longest_there(engine, roles))
+    compared = [
+        longest,
+        *(in_others[other.key] for other in roles.others if other.kind.shares_columns),
+    ]
+    # A synthetic table is masked as its original and the holdout are.
+    for lengths in compared if len(compared) > 1 else ():
+        lengths |= {name: max(each.get(name, 0) for each in compared) for name in lengths}
     return DataFacts(
-        longest={
-            column.name: longest_value(engine, roles.table, column, _chosen(roles, column))
-            for column in masked_columns(roles)
-        },
+        longest=longest,
         hierarchies={
             name: level.table for name, level in levels.items() if level.table is not None
         },
-        longest_in_other=dict(_longest_there(engine, roles)),
+        longest_in_other=in_others,
         show_values=show_values,
     )
 
@@ -120,9 +128,9 @@ def _longest_there(engine: Engine, roles: Roles) -> Iterator[tuple[OtherTableKey
     for other in roles.others:
         longest = {}
         for column, there in masked_in_other(roles, other):
-            records = other_records(other, [there]) if other.kind is EARLIER else None
+            records = None if other.kind.shares_masks else other_records(other, [there])
             longest[column.name] = longest_value(engine, other.table, there, records)
-            if other.kind is REFERENCE:
+            if other.kind.shares_masks:
                 own = longest_value(engine, roles.table, column, _chosen(roles, column))
                 longest[column.name] = max(longest[column.name], own)
         yield other.key, longest
@@ -146,10 +154,10 @@ def masked_columns(roles: Roles) -> list[BoundColumn]:
 
 
 def masked_in_other(roles: Roles, other: OtherTable) -> list[tuple[BoundColumn, BoundColumn]]:
-    """The quasi-identifiers masked in another table, each with its column there."""
+    """The columns masked in another table, each with its column there."""
     return [
-        (column, other.columns[column.name])
-        for column in roles.quasi_identifiers
+        (column, other.column_of(column))
+        for column in other.generalisable(roles)
         if column.name in other.levels and roles.hierarchy(column).has_mask
     ]
 

@@ -9,7 +9,7 @@ from kanon_sql.models.base import Model
 from kanon_sql.models.catalogue import FAMILIES, family_name, family_part
 from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.plan import Plan
-from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
+from kanon_sql.plan.question import BoundCheck, ResolvedQuestion, reads_values
 from kanon_sql.results.table import CheckResult
 
 
@@ -43,9 +43,10 @@ def _of_columns(question: ResolvedQuestion) -> set[str]:
     """The families that measure the columns of a question, whatever its checks."""
     by_family = {
         "sizes": question.quasi_identifiers,
-        "values": question.quasi_identifiers and question.sensitive,
+        "values": question.quasi_identifiers and question.sensitive and reads_values(question),
         "population": question.quasi_identifiers and question.weight,
         "events": question.events,
+        "synthetic": question.made_from,
     }
     return {name for name, columns in by_family.items() if columns}
 

@@ -53,7 +53,7 @@ def open_table(
     is_open: bool = False,
     further: Sequence[NamedColumn] = (),
 ) -> OpenTable:
-    """Open one table of `spec` with its references and earlier releases, and bind its question.
+    """Open one table of `spec` with its other tables, and bind its question.
 
     `table_spec` replaces the table's own question. `hierarchies` is passed to `read_facts`,
     `is_open` and `further` to `resolve`. Raises `SpecError` with its location in the spec, or
@@ -67,7 +67,7 @@ def open_table(
                 table = engine.table(table_spec.source)
             others = {}
             for kind, name, other in table_spec.other_tables():
-                with located(kind.key, name, "source"), about(kind):
+                with located(*kind.place(name), "source"), about(kind):
                     others[kind, name] = engine.table(other.source)
             roles = resolve(table_spec, table, others, is_open=is_open, further=further)
             facts = read_facts(engine, roles, hierarchies=hierarchies, show_values=show_values)

@@ -58,6 +58,7 @@ def write_worksheet(
     if len(spec.tables) > 1:
         raise SpecError("a worksheet is of one table, and the spec has several.")
     spec.tables[0].refuse_events("a worksheet samples classes")
+    spec.tables[0].refuse_original("a worksheet samples people's records")
 
     def answer(session: Session, table: OpenTable) -> list[list[str]]:
         question = table.question

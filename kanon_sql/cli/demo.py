@@ -69,6 +69,16 @@ class Visit(NamedTuple):
     month: str
 
 
+class MadeUp(NamedTuple):
+    """A record of the synthetic table: nobody's, unless it was copied."""
+
+    birth_year: int
+    sex: str
+    zip: str
+    admitted: datetime.date
+    diagnosis: str
+
+
 class Cell(NamedTuple):
     """A cell of the published table: a number of patients, or a star."""
 
@@ -77,10 +87,12 @@ class Cell(NamedTuple):
     n: str
 
 
-Row = TypeVar("Row", Voter, Patient, Visit, Cell)
+Row = TypeVar("Row", Voter, Patient, Visit, MadeUp, Cell)
 SMALLEST_SHOWN = 5
 """Smaller cells of the published table are starred."""
 TOTAL = "Total"
+COPIED = 40
+"""One in so many records of the synthetic table is a patient's."""
 
 
 def write(folder: Path, *, overwrite: bool = False) -> None:
@@ -97,14 +109,16 @@ def write(folder: Path, *, overwrite: bool = False) -> None:
     voters = list(_voters(chance, people))
     patients = list(_patients(chance, voters, people["diagnoses"]))
     visits = list(_visits(chance, patients, people["wards"].split()))
+    made_up = list(_made_up(chance, patients))
     with replaced_folder(folder) as unfinished:
         _write_csv(unfinished / "patients.csv", Patient, patients)
         _write_csv(unfinished / "voters.csv", Voter, voters)
         _write_csv(unfinished / "visits.csv", Visit, visits)
         _write_csv(unfinished / "published.csv", Cell, _cells(patients))
-        for name in ("patients", "voters", "visits"):
+        _write_csv(unfinished / "synthetic.csv", MadeUp, made_up)
+        for name in ("patients", "voters", "visits", "synthetic"):
             _write_parquet(unfinished / f"{name}.csv", unfinished / f"{name}.parquet")
-        for name in ("voters", "visits"):
+        for name in ("voters", "visits", "synthetic"):
             (unfinished / f"{name}.csv").unlink()
         (unfinished / SPEC).write_text(_shipped_text("demo_spec.yml"), encoding="utf-8")
         for name, text in shipped("kanon_sql.cli", "demo_dbt.yml").items():
@@ -137,6 +151,7 @@ def next_commands(folder: Path, command: str = "kanon-sql") -> str:
     """Suggested commands on the demo folder, invoking the program as `command`."""
     names = {"spec": SPEC, "report": REPORT, "table": "patients.csv"}
     names |= {"visits": "visits.parquet", "published": "published.csv"}
+    names |= {"synthetic": "synthetic.parquet", "patients": "patients.parquet"}
     names |= {"project": f"{DBT}/README.md"}
     return Template(_shipped_text("demo_next.txt").rstrip()).substitute(
         {name: shlex.quote(str(folder / file)) for name, file in names.items()},
@@ -190,6 +205,17 @@ def _visits(
     for patient in patients:
         for ward in chance.choices(wards, popularity, k=chance.randint(1, 8)):
             yield Visit(patient.patient_id, ward, f"2025-{chance.randint(1, 12):02}")
+
+
+def _made_up(chance: random.Random, patients: Sequence[Patient]) -> Iterator[MadeUp]:
+    """Records like those of patients: a person of one, the day and the ZIP code of another, and a
+    diagnosis of a third of like age; some are copies."""
+    for number, patient in enumerate(patients):
+        alike = [chance.choice(patients) for _ in range(8)]
+        ill = min(alike, key=lambda other: abs(other.birth_year - patient.birth_year))
+        other = patient if number % COPIED == 0 else chance.choice(patients)
+        diagnosis = patient.diagnosis if number % COPIED == 0 else ill.diagnosis
+        yield MadeUp(patient.birth_year, patient.sex, other.zip, other.admitted, diagnosis)
 
 
 def _cells(patients: Sequence[Patient]) -> Iterator[Cell]:

@@ -125,7 +125,10 @@ def _commands_below(context: click.Context) -> Iterator[click.Command]:
 class Grouped(Optioned):
     """A command whose options are listed below headings; the others stand below the last."""
 
-    headings: tuple[str, ...] = ("Question", "Checks", "Reference", "Levels", "Search", *_COMMON)
+    headings: tuple[str, ...] = (
+        *("Question", "Checks", "Reference", "Original", "Levels", "Search"),
+        *_COMMON,
+    )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         of_flag: dict[str, str] = {}
@@ -154,7 +157,11 @@ class GroupedTables(Grouped):
 class GroupedWithTables(Grouped):
     """A command on records whose question may be one on a published table instead."""
 
-    headings = ("Question", "Checks", "Reference", "Levels", *_OF_CELLS, *_COMMON)
+    headings = (
+        *("Question", "Checks", "Reference", "Original", "Levels"),
+        *_OF_CELLS,
+        *_COMMON,
+    )
 
 
 def all_column_names(flag: str, texts: Iterable[str]) -> tuple[str, ...]:
@@ -555,6 +562,7 @@ _ROOT = Path(__file__).parent.parent
 _END = re.compile(r"^(?=    def |    @|\S)", re.MULTILINE)
 _LISTS = {
     "ColumnNames": COLUMNS,
+    "SensitiveNames": COLUMNS,
     "tuple[str, ...]": COLUMNS,
     "dict[str, Annotated[int, Field(ge=0)]]": LEVELS_OF,
     "Mapping[str, int]": LEVELS_OF,

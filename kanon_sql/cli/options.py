@@ -24,12 +24,21 @@ from kanon_sql.cli.option_kinds import (
     together,
 )
 from kanon_sql.errors import NO_SOURCE_ORDER
-from kanon_sql.question.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
+from kanon_sql.question.other_tables import (
+    AGAINST,
+    EARLIER,
+    HOLDOUT,
+    ORIGINAL,
+    REFERENCE,
+    OtherTableKind,
+)
 
 OF_TABLE = Fields("question/spec.py", "TableSpec")
 _OF_OTHERS = {
     REFERENCE: Fields("question/question_parts.py", "ReferenceSpec"),
     EARLIER: Fields("question/question_parts.py", "EarlierReleaseSpec"),
+    ORIGINAL: Fields("question/question_parts.py", "OriginalSpec"),
+    HOLDOUT: Fields("question/question_parts.py", "HoldoutSpec"),
     AGAINST: Fields("question/question_parts.py", "AgainstSpec"),
 }
 _METAVARS = {
@@ -61,7 +70,7 @@ def other_table(kind: OtherTableKind, *parts: str) -> Iterator[Callable[[Any], A
             f"{kind.prefix}_{setting.replace('-', '_')}",
             ends=_EXAMPLES.get(setting, "."),
             multiple=True,
-            metavar=f"[NAME:]{_METAVARS[setting]}",
+            metavar=f"{'' if kind.is_single else '[NAME:]'}{_METAVARS[setting]}",
             callback=None,
         )
 
@@ -81,6 +90,10 @@ CHECKS = (
 )
 EARLIER_RELEASES = tuple(
     other_table(EARLIER, *("columns", "qi", "entity", "where", "level", *TEXT_FILE))
+)
+MADE_FROM = (
+    *other_table(ORIGINAL, *("columns", "entity", "where", "level", *TEXT_FILE)),
+    *other_table(HOLDOUT, *("where", *TEXT_FILE)),
 )
 FAULTS = OF_TABLE.option("hierarchy_faults")
 HIERARCHIES = (*declared("question", "hierarchies"), FAULTS)
@@ -119,6 +132,7 @@ QUESTION = (
     *CHECKS,
     *POLICY,
     *EARLIER_RELEASES,
+    *MADE_FROM,
     *HIERARCHIES,
     *LEVELS,
     *RECORDS,

@@ -43,16 +43,21 @@ if TYPE_CHECKING:
 
 
 _NAMES = {REFERENCE: r"[A-Za-z_]\w*", EARLIER: r"\w+", AGAINST: r"\w+"}
-"""Regular expression of the names of each kind."""
+"""Regular expression of the names of each kind that has names."""
 _ONCE = ("where", "entity", "weight", "header", "encoding", "skip")
 """Options that may be given once per table."""
 
 
 def other_tables(kind: OtherTableKind, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Every reference or earlier release by name, with its settings."""
+    """Every other table of a kind by name, with its settings."""
     flag, tables = f"--{kind.prefix}", dict[str, dict[str, Any]]()
     for text in values.get(kind.prefix, ()):
         name, source = _named_source(kind, text)
+        if name in tables and kind.is_single:
+            raise SpecError(
+                f"{flag} is given twice. Give it once: a synthetic table is compared with one "
+                f"{kind.noun}."
+            )
         if name in tables:
             raise SpecError(
                 f'there are two {kind.noun}s called "{name}": name them, as in '
@@ -81,7 +86,8 @@ def other_tables(kind: OtherTableKind, values: Mapping[str, Any]) -> dict[str, d
     for setting in _ONCE:
         for name, text in _option_values(kind, setting, values, tables):
             if setting in tables[name]:
-                raise SpecError(f"{flag}-{setting} is given twice for {name}. Give it once.")
+                of_name = "" if kind.is_single else f" for {name}"
+                raise SpecError(f"{flag}-{setting} is given twice{of_name}. Give it once.")
             is_number = setting == "skip" and text.isdecimal()
             tables[name][setting] = int(text) if is_number else text
     for setting, key in (("qi", "quasi_identifiers"), ("by", "by")):
@@ -93,6 +99,8 @@ def other_tables(kind: OtherTableKind, values: Mapping[str, Any]) -> dict[str, d
 
 def _named_source(kind: OtherTableKind, text: str) -> tuple[str, str]:
     """Split `[NAME=]SRC`; a path that contains `=` must begin with `./`."""
+    if kind.is_single:
+        return kind.prefix, text
     named = re.fullmatch(rf"({_NAMES[kind]})=(.+)", text, re.DOTALL)
     return (named[1], named[2]) if named else (kind.prefix, text)
 
@@ -103,7 +111,7 @@ def _option_values(
     """Each value of an option, with the name of the table it belongs to."""
     flag = f"--{kind.prefix}-{setting}"
     for text in values.get(f"{kind.prefix}_{setting.replace('-', '_')}", ()):
-        prefix = re.match(r"(\w+):(?!:)\s*", text)
+        prefix = None if kind.is_single else re.match(r"(\w+):(?!:)\s*", text)
         if prefix and prefix[1] in tables:
             yield prefix[1], text[prefix.end() :]
         elif len(tables) == 1:
@@ -167,8 +175,11 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
             "there are no quasi-identifiers: name what an attacker may know of a person, as in "
             "--qi zip,birth_date,sex; --qi '*' takes every column."
         )
-    others = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
+    others: dict[str, Any] = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
     checks = _checks(values, values["sensitive"], list(others[REFERENCE.key]))
+    others |= {
+        kind.key: others[kind.key].get(kind.prefix) for kind in OTHER_TABLES if kind.is_single
+    }
     return _one_table_spec(target, quasi_identifiers, values, **others, checks=checks)
 
 
@@ -319,15 +330,17 @@ def _one_table_spec(
     from kanon_sql.question.spec import AuditSpec, TableSpec, table_spec
 
     events = values.get("events", ())
-    of_columns = _generalisable(quasi_identifiers, values, events)
+    sensitive = values["sensitive"] if more.get("original") else ()
+    of_columns = _generalisable(quasi_identifiers, values, (*events, *sensitive))
     table = table_spec(
         **fields_set(TableSpec, values)
+        | ({"sensitive": {name: of_columns[name] for name in sensitive}} if sensitive else {})
         | {
             "source": target,
             "quasi_identifiers": {
                 name: column
                 for name, column in of_columns.items()
-                if name not in events or name in quasi_identifiers
+                if name not in (*events, *sensitive) or name in quasi_identifiers
             },
             "events": {name: of_columns[name] for name in events},
             # The option is one of the release, whose sentences name it.

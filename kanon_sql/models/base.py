@@ -142,10 +142,13 @@ ColumnSet = Annotated[
 
 
 Need = Literal["shares", "bounds", "class_shares", "ranks", "table_values"]
-Answer = Literal["sizes", "values", "reference", "estimate", "earlier", "events", "cells"]
+Answer = Literal[
+    "sizes", "values", "reference", "estimate", "earlier", "events", "synthetic", "cells"
+]
 """What a model is computed from: class sizes, the sensitive values of classes, their matches in a
 reference, an estimate of the population from class sizes, an earlier release of the same people,
-the events of people, or the cells of a table that is published."""
+the events of people, the table that a synthetic one was made from, or the cells of a table that is
+published."""
 Worst = Literal["least", "greatest"]
 """Which of two figures is worse."""
 
@@ -238,6 +241,8 @@ class Model(Described):
     """What its only figure is a share of; {0} is "records" or "people"."""
     answered_by: ClassVar[Answer] = "sizes"
     """What its figures are computed from."""
+    in_one_statement: ClassVar[bool] = True
+    """Whether one statement decides it, as in its dbt test."""
     worst: ClassVar[Worst]
     """Which of two results is worse; the result of a table is that of its worst class."""
     worst_thresholds: ClassVar[Mapping[str, Worst]] = {}
@@ -317,7 +322,7 @@ class Model(Described):
     @property
     def has_own_statement(self) -> bool:
         """Whether one statement answers it alone, as its dbt test does."""
-        return self.answered_by != "estimate"
+        return self.in_one_statement
 
     @property
     def least_size(self) -> int | None:

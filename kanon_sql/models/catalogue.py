@@ -38,7 +38,9 @@ from kanon_sql.models.reference.models import KMap
 from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.models.values.models import LDiversity, TCloseness
 
-FAMILIES = ("sizes", "values", "population", "reference", "earlier", "events", "cells")
+FAMILIES = (
+    *("sizes", "values", "population", "reference", "earlier", "events", "synthetic", "cells"),
+)
 """The families of models, each a room of this package; their warnings come in this order."""
 
 

@@ -111,8 +111,10 @@ class Described(BaseModel, metaclass=_Kind):
         schema = handler(core)
         class_schema = handler.resolve_ref_schema(schema)
         class_schema["description"] = inspect.cleandoc(cls.__dict__["__doc__"])
+        properties = class_schema["properties"]
         for name, text in descriptions(cls).items():
-            class_schema["properties"][name]["description"] = text
+            if name in properties:
+                properties[name]["description"] = text
         return schema
 
 

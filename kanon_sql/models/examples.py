@@ -29,6 +29,8 @@ class Example:
     reference: Rows = ()
     earlier: Rows = ()
     """The earlier release of the same six people, in the same order."""
+    original: Rows = ()
+    """The table that both were made from, in the examples of synthetic tables."""
     events: tuple[str, ...] = ()
     """The event columns, in the examples of event tables, whose rows begin with the person."""
 
@@ -99,7 +101,7 @@ def _file() -> dict[str, Any]:
 
 def _example(entry: Mapping[str, Any]) -> Example | CellExample:
     fields = dict(entry)
-    for key in fields.keys() & {"fails", "holds", "reference", "earlier", "second"}:
+    for key in fields.keys() & {"fails", "holds", "reference", "earlier", "original", "second"}:
         rows = fields[key]
         fields[key] = records()[rows] if isinstance(rows, str) else list(map(tuple, rows))
     for key in fields.keys() & {"columns", "events"}:

@@ -31,7 +31,7 @@ from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.other_columns import other_columns_steps
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.preconditions import preconditions
-from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion, reads_values
 from kanon_sql.plan.steps import (
     PlannedStep,
     Precondition,
@@ -103,7 +103,7 @@ def _steps_by_keys(question: ResolvedQuestion) -> Iterator[PlannedStep]:
 
 def _steps_on_classes(question: ResolvedQuestion, keyed: ResolvedQuestion) -> Iterator[PlannedStep]:
     """The steps on classes, which group by the keys of `keyed`."""
-    reads_sensitive = question.sensitive and not question.wildcard
+    reads_sensitive = reads_values(question)
     sensitive = tuple(sensitive_steps(keyed)) if reads_sensitive else ()
     distances = tuple(distance_steps(question))
     yield from _proof_of_keys(keyed)
@@ -118,9 +118,10 @@ def _steps_on_classes(question: ResolvedQuestion, keyed: ResolvedQuestion) -> It
     yield from (people for people in of_people if people)
     yield from column_sets(question)
     yield from households(question)
-    for name in ("population", "reference", "earlier"):
+    for name in ("population", "reference", "earlier", "synthetic"):
         yield from family_part(name, "plan").steps(question)
-    yield from other_columns_steps(question)
+    # The records of a synthetic table are nobody, whom no column singles out.
+    yield from () if question.made_from else other_columns_steps(question)
 
 
 LEAST_HASHED = 2
@@ -152,7 +153,7 @@ def with_short_keys(question: ResolvedQuestion) -> ResolvedQuestion:
     )
     pays = sum(column.hashed for column in quasi_identifiers) >= LEAST_HASHED and bool(sensitive)
     is_large = question.table.embedded and (question.table.records or 0) >= MANY_RECORDS
-    if not is_large or question.wildcard or question.spec.first or not pays:
+    if not is_large or question.wildcard or question.spec.first or question.made_from or not pays:
         return question
     return replace(question, keys=quasi_identifiers, sensitive=sensitive)
 

@@ -51,7 +51,7 @@ def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:
         quasi_identifiers=quasi_identifiers,
         keys=quasi_identifiers,
         events=events,
-        sensitive=roles.sensitive,
+        sensitive=tuple(generalised.get(column.name, column) for column in roles.sensitive),
         entity=roles.entity,
         weight=roles.weight,
         household=roles.household,
@@ -70,6 +70,9 @@ def _bind_other(other: OtherTable, roles: Roles, facts: DataFacts) -> OtherTable
             columns.get(column.alias, column) for column in other.quasi_identifiers
         ),
         columns={name: columns.get(column.alias, column) for name, column in other.columns.items()},
+        sensitive={
+            name: columns.get(column.alias, column) for name, column in other.sensitive.items()
+        },
         generalised=generalised,
     )
 
@@ -133,11 +136,11 @@ def _other_levels(other: OtherTable, roles: Roles, facts: DataFacts) -> Iterator
     """Another table's columns, generalised by the table's hierarchies."""
     longest = facts.longest_in_other.get(other.key, {})
     # Numbered after the release's tables of labels, which the same statement may join.
-    for index, column in enumerate(roles.quasi_identifiers, start=1 + len(roles.generalisable)):
+    for index, column in enumerate(other.generalisable(roles), start=1 + len(roles.generalisable)):
         level = other.levels.get(column.name)
         if level:
-            other_column = other.columns[column.name]
-            with located(other.kind.key, other.name, "levels"):
+            other_column = other.column_of(column)
+            with located(*other.kind.place(other.name), "levels"):
                 levels = _levels_for(roles, column, other_column, facts, longest.get(column.name))
                 _refuse_beyond_top(f"{other.called}: ", column.name, levels, level)
             yield AtLevel(other_column, levels, level, index, portable=not other.table.embedded)

@@ -13,7 +13,6 @@ from kanon_sql.models.values.models import Homogeneity
 from kanon_sql.plan.check_scope import CheckScope
 from kanon_sql.plan.family_plan import plan_of
 from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable
-from kanon_sql.question.other_tables import EARLIER
 from kanon_sql.question.spec import TableSpec
 from kanon_sql.sql.tables import Table, family
 
@@ -49,21 +48,24 @@ def bound_checks(
         if not spec.quasi_identifiers:
             return
     yield from _default_checks(spec, sensitive, models)
-    if any(other.kind is EARLIER for other in others):
-        yield from family_part("earlier", "plan").measured(scope, models)
+    for name in dict.fromkeys(other.kind.family for other in others if other.kind.family):
+        yield from family_part(name, "plan").measured(scope, models)
 
 
 def _default_checks(
     spec: TableSpec, sensitive: tuple[BoundColumn, ...], requested: Sequence[Model]
 ) -> Iterator[BoundCheck]:
     """Default measures: few if any check gates, otherwise every model without parameters."""
-    if not any(isinstance(model, KAnonymity) and model.columns is None for model in requested):
+    if not spec.original and not any(
+        isinstance(model, KAnonymity) and model.columns is None for model in requested
+    ):
         yield BoundCheck(KAnonymity(), requested=False)
     matched = {model.reference for model in requested if isinstance(model, KMap)}
     for reference in spec.references:
         if reference not in matched:
             yield BoundCheck(KMap(reference=reference), requested=False)
-    if spec.nulls == "wildcard":
+    # The records of a synthetic table are nobody, so their classes are measured where asked.
+    if spec.nulls == "wildcard" or spec.original:
         return
     required = any(model.gates for model in requested)
     for column in sensitive:

@@ -10,7 +10,7 @@ from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
 from kanon_sql.models.base import Model
 from kanon_sql.plan.question import Location, OtherTableKey, same_name
 from kanon_sql.question.hierarchy_table import read_hierarchy
-from kanon_sql.question.other_tables import EARLIER, OtherTableKind
+from kanon_sql.question.other_tables import OtherTableKind
 from kanon_sql.question.question_parts import EarlierReleaseSpec, OtherTableSpec, ReferenceSpec
 from kanon_sql.question.roles import columns_by_role
 from kanon_sql.question.spec import TableSpec
@@ -91,9 +91,10 @@ def names_without_table(spec: TableSpec, dialect: str) -> list[str]:
 
 
 def other_names_without_table(spec: TableSpec, other: OtherTableSpec, dialect: str) -> list[str]:
-    """The columns of an unopened reference or earlier release, as far as the spec names them.
+    """The columns of an unopened reference, earlier release or original, as far as the spec names
+    them.
 
-    An earlier release is assumed to have the table's sensitive attributes.
+    All but a reference are assumed to have the table's sensitive attributes.
     """
     renamed = {name.casefold(): named for name, named in other.columns.items()}
     names: list[str | None] = list(spec.quasi_identifiers)
@@ -101,8 +102,9 @@ def other_names_without_table(spec: TableSpec, other: OtherTableSpec, dialect: s
     if isinstance(other, ReferenceSpec):
         weight = other.weight
     else:
+        own = other.quasi_identifiers if isinstance(other, EarlierReleaseSpec) else []
         names = [
-            *(other.quasi_identifiers or names),
+            *(own or names),
             *sensitive_names(spec),
             None if other.entity else spec.entity,
         ]
@@ -122,8 +124,12 @@ def renamed_columns(
     linked: Sequence[str],
 ) -> dict[str, str]:
     """The `columns` that are called otherwise in another table, by their spelling in the audited
-    one: its quasi-identifiers `names`, and the columns that link people."""
-    if linked:
+    one: its quasi-identifiers `names`, and the columns that link people. Of a table that shares
+    all, `names` are all columns."""
+    if kind.shares_columns:
+        description = "no column of the table"
+        listed = f"Its columns: {', '.join(names)}."
+    elif linked:
         description = "no quasi-identifier, no sensitive attribute and not the entity"
         listed = f"These are {', '.join([*names, *linked])}."
     else:
@@ -135,7 +141,7 @@ def renamed_columns(
         for own, other_name in columns.items():
             exact = [known_name for known_name in known if known_name == own]
             matches = exact or [known_name for known_name in known if same_name(known_name, own)]
-            with faults.collected(), located(kind.key, name, "columns", own):
+            with faults.collected(), located(*kind.place(name), "columns", own):
                 if len(set(matches)) != 1:
                     raise SpecError(
                         f'{kind.called(name)}: "{own}" is {description}, and needs no other name '
@@ -163,9 +169,14 @@ def refuse_unknown(
         # A column without a role may be one whose role was misspelt.
         accepted = frozenset(table.column_names if faults else ())
         with faults.collected():
-            subject = "Columns with levels" if spec.events else "Quasi-identifiers"
+            subject = "Columns with levels" if spec.events or spec.original else "Quasi-identifiers"
             levels = [name for name in spec.levels if name not in accepted]
-            refuse_levels_of_others("", levels, [*names, *spec.events], ("levels",), subject)
+            generalisable = [
+                *names,
+                *spec.events,
+                *(sensitive_names(spec) if spec.original else ()),
+            ]
+            refuse_levels_of_others("", levels, generalisable, ("levels",), subject)
         for kind, name, other in spec.other_tables():
             with faults.collected():
                 other_table = others[kind, name]
@@ -185,11 +196,15 @@ def _refuse_unknown_in_other(
     table: Table,
     accepted: Set[str],
 ) -> None:
-    """Raise `SpecError` for every name that is no column of a reference or an earlier release, and
-    for every shared column that it lacks. Names of the table that are `accepted` need no role."""
-    location = (kind.key, name)
-    linked = []
-    if kind is EARLIER:
+    """Raise `SpecError` for every name that is no column of another table, and for every shared
+    column that it lacks. Names of the table that are `accepted` need no role."""
+    location = kind.place(name)
+    audited = quasi_identifier_names(spec, table)
+    linked: list[str] = []
+    required, names = audited, audited
+    if kind.shares_columns:
+        required, names = [*audited, *sensitive_names(spec)], list(table.column_names)
+    if kind.needs_entity:
         if spec.entity is None:
             with located(*location):
                 raise SpecError(
@@ -197,16 +212,19 @@ def _refuse_unknown_in_other(
                     f"that identifies a person: {option('entity', 'person')}."
                 )
         linked = [*sensitive_names(spec), spec.entity]
-    audited = quasi_identifier_names(spec, table)
     renamed = {own.casefold(): other_name for own, other_name in other.columns.items()}
     with Faults() as faults:
         with faults.collected():
             columns = {own: other.columns[own] for own in other.columns if own not in accepted}
-            renamed_columns(kind, name, columns, audited, linked)
+            renamed_columns(kind, name, columns, names, linked)
         for column in _named_in_other(other, location, renamed):
-            with faults.collected():
-                column.refuse_unknown(other_table)
-        for shared in _shared_with(other, audited, linked[-1:]):
+            # A holdout may lack what is no key and no target.
+            may_lack = kind.named_by and column.location[-1] not in required
+            if not (may_lack and "columns" in column.location):
+                with faults.collected():
+                    column.refuse_unknown(other_table)
+        entity = [spec.entity] if spec.entity and kind.has_sensitive else []
+        for shared in _shared_with(other, required, entity):
             if shared.name.casefold() not in renamed and shared.is_in(table):
                 with faults.collected(), located(*location, *shared.location):
                     _refuse_missing(kind, shared, other_table)
@@ -215,7 +233,7 @@ def _refuse_unknown_in_other(
         with faults.collected():
             prefix = f"{kind.called(name)}: "
             levels = [own for own in other.levels if own not in accepted]
-            refuse_levels_of_others(prefix, levels, audited, (*location, "levels"))
+            refuse_levels_of_others(prefix, levels, required, (*location, "levels"))
 
 
 def _named_in_other(
@@ -248,8 +266,8 @@ def _refuse_missing(kind: OtherTableKind, shared: NamedColumn, other_table: Tabl
     except SpecError as error:
         if shared.location:
             raise
-        remedies = [option(f"{kind.key}.columns", {shared.name: "…"})]
-        if kind is EARLIER:
+        remedies = [option(f"{kind.named_by or kind.key}.columns", {shared.name: "…"})]
+        if kind.may_lack_columns:
             list_option = option(f"{kind.key}.quasi_identifiers")
             remedies.append(f"name what it published instead: {list_option}")
         raise SpecError(

@@ -18,7 +18,6 @@ from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import AtLevel, BoundColumn, OtherTable, Pair, ResolvedQuestion
 from kanon_sql.plan.steps import Precondition, other_records, records, step
 from kanon_sql.question.date_formats import ORDERS, date_format
-from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.sql.conditions import Condition
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import value_as_text
@@ -290,8 +289,9 @@ def _other_table_preconditions(
 ) -> Iterator[Precondition]:
     """Preconditions on another table: labels for its values, an entity or weight for each record,
     and text that can match the table's numbers."""
-    table, is_reference = other.table, other.kind is REFERENCE
-    name = other.name if is_reference else f"{other.kind.prefix}_{other.name}"
+    table, is_reference = other.table, not other.kind.has_sensitive
+    has_name = is_reference or other.kind.is_single
+    name = other.name if has_name else f"{other.kind.prefix}_{other.name}"
     yield from _castable(question, name, f"{other.called}: ", other.where, table)
     for column in other.generalised:
         raw = other_records(other, [column.raw])

@@ -11,7 +11,13 @@ from kanon_sql.models.base import Model
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.question.hierarchy import GeneralizationHierarchy
 from kanon_sql.question.hierarchy_table import HierarchyTable, Paths
-from kanon_sql.question.other_tables import EARLIER, REFERENCE, OtherTableKind
+from kanon_sql.question.other_tables import (
+    EARLIER,
+    HOLDOUT,
+    ORIGINAL,
+    REFERENCE,
+    OtherTableKind,
+)
 from kanon_sql.question.question_parts import OtherTableSpec
 from kanon_sql.question.roles import columns_by_role
 from kanon_sql.question.spec import TableSpec
@@ -21,7 +27,7 @@ from kanon_sql.sql.tables import Column, Table, family
 
 Location = tuple[int | str, ...]
 OtherTableKey = tuple[OtherTableKind, str]
-"""The kind and name of a reference or an earlier release."""
+"""The kind and name of another table."""
 Comparison = Literal["as_is", "as_text", "by_pattern", "by_wildcard"]
 
 
@@ -135,13 +141,15 @@ class Roles:
     """Requested generalisation level, by quasi-identifier."""
     where: Condition | None = None
     others: tuple[OtherTable, ...] = ()
-    """The references, then the earlier releases."""
+    """The references, then the earlier releases, the original and the holdout."""
     checks: tuple[BoundCheck, ...] = ()
 
     @property
     def generalisable(self) -> tuple[BoundColumn, ...]:
-        """The columns that may have levels."""
-        return (*self.quasi_identifiers, *self.events)
+        """The columns that may have levels; sensitive attributes may have them in a synthetic
+        table."""
+        sensitive = self.sensitive if self.spec.original else ()
+        return (*self.quasi_identifiers, *self.events, *sensitive)
 
     @property
     def unassigned(self) -> tuple[Column, ...]:
@@ -235,7 +243,7 @@ class AtLevel:
 
 @dataclass(frozen=True)
 class OtherTable:
-    """A reference or an earlier release with its columns resolved.
+    """A reference, an earlier release, an original or a holdout with its columns resolved.
 
     Its columns are at raw values in `Roles`, and at their levels in a `ResolvedQuestion`.
     """
@@ -251,6 +259,8 @@ class OtherTable:
     weight: BoundColumn | None
     sensitive: Mapping[str, BoundColumn]
     """Its column, by sensitive attribute; absent where it has none, as in any reference."""
+    shared: Mapping[str, BoundColumn]
+    """Its column, by any other column of the table; none unless all columns are compared."""
     where: Condition | None
     levels: Mapping[str, int]
     """Requested generalisation level, by quasi-identifier of the table."""
@@ -259,6 +269,15 @@ class OtherTable:
     @property
     def key(self) -> OtherTableKey:
         return self.kind, self.name
+
+    def generalisable(self, roles: Roles) -> tuple[BoundColumn, ...]:
+        """The columns of the table whose counterparts may have levels here."""
+        sensitive = roles.sensitive if self.kind.shares_columns else ()
+        return (*roles.quasi_identifiers, *sensitive)
+
+    def column_of(self, column: BoundColumn) -> BoundColumn:
+        """Its column for a quasi-identifier or a sensitive attribute of the table."""
+        return self.columns.get(column.name) or self.sensitive[column.name]
 
     @property
     def called(self) -> str:
@@ -311,6 +330,11 @@ class ResolvedQuestion:
         """The earlier releases."""
         return {other.name: other for other in self.others if other.kind is EARLIER}
 
+    @cached_property
+    def made_from(self) -> Mapping[OtherTableKind, OtherTable]:
+        """The original of a synthetic table, and the holdout, if it has them."""
+        return {other.kind: other for other in self.others if other.kind in (ORIGINAL, HOLDOUT)}
+
     @property
     def tables(self) -> tuple[Table, ...]:
         """Every table of the question, the audited one first."""
@@ -352,10 +376,17 @@ class ResolvedQuestion:
         return self.spec.nulls == "wildcard"
 
 
+def reads_values(question: ResolvedQuestion) -> bool:
+    """Whether the sensitive values of classes are read: in a synthetic table if a check asks."""
+    asks = not question.made_from or any(
+        check.model.answered_by == "values" for check in question.checks
+    )
+    return bool(question.sensitive) and not question.wildcard and asks
+
+
 def hierarchy_of(spec: TableSpec, column: BoundColumn) -> GeneralizationHierarchy:
-    """The generalisation hierarchy of a quasi-identifier or a part of an event; an empty one by
-    default."""
-    hierarchies = (*spec.quasi_identifiers.items(), *spec.events.items())
+    """The generalisation hierarchy of a column; an empty one by default."""
+    hierarchies = spec.column_hierarchies.items()
     return next(
         (hierarchy for name, hierarchy in hierarchies if same_name(name, column.name)),
         GeneralizationHierarchy(),

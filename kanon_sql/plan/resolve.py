@@ -47,11 +47,11 @@ def resolve(
     refuse_unknown(spec, table, others, further)
     roles = _with_columns(spec, table, may_lack_columns=is_open or bool(spec.events))
     _refuse_unsuited(roles)
-    known, sensitive, entity = roles.quasi_identifiers, roles.sensitive, roles.entity
     resolved = tuple(
-        resolve_other(kind, name, other, others[kind, name], known, sensitive, entity)
+        resolve_other(kind, name, other, others[kind, name], roles)
         for kind, name, other in spec.other_tables()
     )
+    sensitive = roles.sensitive
     condition = bound_condition(spec.where, table, ("where",))
     checks = tuple(bound_checks(spec, table, sensitive, resolved))
     return replace(roles, where=condition, others=resolved, checks=checks)
@@ -98,7 +98,9 @@ def _with_columns(spec: TableSpec, table: Table, *, may_lack_columns: bool) -> R
         household=column_named(spec.household, table, ("household",), "kanon_household")
         if spec.household
         else None,
-        levels=levels_of(spec.levels, (*quasi_identifiers, *events)),
+        levels=levels_of(
+            spec.levels, (*quasi_identifiers, *events, *(sensitive if spec.original else ()))
+        ),
     )
 
 

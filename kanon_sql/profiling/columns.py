@@ -23,9 +23,9 @@ from typing import Literal
 
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError
+from kanon_sql.plan.column_sets import Subset
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import counted
-from kanon_sql.profiling.profile_plan import Subset
 from kanon_sql.profiling.subsets import Combinations
 from kanon_sql.question.yaml_document import shipped
 from kanon_sql.results.profile import (

@@ -9,6 +9,7 @@ from kanon_sql.auditing.fetched_sets import FetchInto
 from kanon_sql.auditing.running import refuse_unmet
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, SpecError, option
+from kanon_sql.plan.column_sets import number_of_sets
 from kanon_sql.plan.preconditions import entity_known, preconditions
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import name_list, records, step, with_entity
@@ -22,7 +23,7 @@ from kanon_sql.profiling.columns import (
     ranked,
     statistics,
 )
-from kanon_sql.profiling.profile_plan import Identifying, named_columns, number_of_sets, refuse_sets
+from kanon_sql.profiling.profile_plan import Identifying, named_columns, refuse_sets
 from kanon_sql.profiling.subsets import (
     PRIVATE,
     Combinations,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from math import comb
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +12,7 @@ from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.models.sizes.plan import smallest_classes
 from kanon_sql.models.values.models import Homogeneity
 from kanon_sql.plan.bound_columns import column_named, refuse_uncomparable
+from kanon_sql.plan.column_sets import refuse_too_many
 from kanon_sql.plan.named_columns import sensitive_of
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.resolve import resolve
@@ -25,108 +24,13 @@ from kanon_sql.sql.quoting import positive_int
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, family, find
 
-MOST_SETS = 5_000
-"""Maximum number of column sets per question."""
-BATCH = 32
-"""Number of column sets one statement groups by."""
 FEW_AT_ONCE = 4
-"""That number where time is limited, as a statement that is cancelled tells nothing."""
+"""Number of column sets one statement groups by where time is limited, as a statement that is
+cancelled tells nothing."""
 MOST_IN_PLACE = 511
 """Number of column sets in one statement on special uniques, without temporary tables."""
 MOST_SCORED = 100
 """Maximum number of columns to score, as a score is a factorial of their number."""
-
-
-@dataclass(frozen=True)
-class Subset:
-    """A column set as 1-based positions, with its number among all sets."""
-
-    number: int
-    places: tuple[int, ...]
-    smaller: tuple[int, ...] = ()
-    """Numbers of its subsets with one column less."""
-
-    @property
-    def keys(self) -> list[str]:
-        return [key_of(index) for index in self.places]
-
-    @property
-    def mask(self) -> int:
-        """The positions as a bit mask.
-
-        >>> Subset(1, (1, 3)).mask
-        5
-        """
-        return sum(1 << (index - 1) for index in self.places)
-
-
-@dataclass(frozen=True)
-class Size:
-    """The column sets of one size, as an inclusive range of numbers."""
-
-    number: int
-    first: int
-    last: int
-
-
-def key_of(index: int) -> str:
-    """The name of a column in a set of combinations, by position."""
-    return f"kanon_key_{index}"
-
-
-def number_of_sets(columns: int, size: int) -> int:
-    """Number of column sets of at most `size` columns.
-
-    >>> number_of_sets(20, 3)
-    1350
-    """
-    return sum(comb(columns, length) for length in range(1, min(size, columns) + 1))
-
-
-def refuse_too_many(parameter: str, columns: int, size: int, most: int = MOST_SETS) -> None:
-    """Raise `SpecError` if there are more column sets than `most`."""
-    number = number_of_sets(columns, size)
-    if number > most:
-        fewer = next(
-            (n for n in range(size - 1, 0, -1) if number_of_sets(columns, n) <= most), None
-        )
-        hint = f", or ask for {fewer}" if fewer else ""
-        raise SpecError(
-            f"{option(parameter)}: {columns:,} columns have {number:,} sets of at most {size}, and "
-            f"no more than {most:,} are looked at. Name fewer columns{hint}."
-        )
-
-
-def subsets_up_to(columns: int, size: int) -> tuple[Subset, ...]:
-    """Every set of at most `size` of these columns, smallest first, in declared order.
-
-    >>> [(each.number, each.places, each.smaller) for each in subsets_up_to(3, 2)][2:4]
-    [(3, (3,), ()), (4, (1, 2), (2, 1))]
-    """
-    subsets: dict[tuple[int, ...], Subset] = {}
-    for length in range(1, min(size, columns) + 1):
-        for places in combinations(range(1, columns + 1), length):
-            smaller_places = (places[:n] + places[n + 1 :] for n in range(length) if length > 1)
-            smaller = tuple(subsets[remaining].number for remaining in smaller_places)
-            subsets[places] = Subset(len(subsets) + 1, places, smaller)
-    return tuple(subsets.values())
-
-
-def sizes_of(subsets: Sequence[Subset]) -> tuple[Size, ...]:
-    """The number range of each set size."""
-    numbers: dict[int, list[int]] = {}
-    for subset in subsets:
-        numbers.setdefault(len(subset.places), []).append(subset.number)
-    return tuple(Size(size, min(of_size), max(of_size)) for size, of_size in numbers.items())
-
-
-def in_batches(subsets: Sequence[Subset], at_once: int = BATCH) -> Iterator[tuple[Subset, ...]]:
-    """Batches of column sets of one size, at most `at_once` each."""
-    for size in sizes_of(subsets):
-        of_size = tuple(subset for subset in subsets if len(subset.places) == size.number)
-        yield from (of_size[start : start + at_once] for start in range(0, len(of_size), at_once))
-
-
 DEFAULT_K = 5
 """Default k: a class with fewer records (people) is small."""
 RULED_OUT = 3
@@ -500,7 +404,7 @@ class Identifying:
                 f"{option('suda')} is {size}, and there {_are(len(columns))} to search. Use at "
                 f"most {len(columns)}."
             )
-        refuse_too_many("suda", len(columns), size)
+        refuse_too_many(option("suda"), len(columns), size)
         return size
 
 
@@ -537,7 +441,7 @@ def refuse_unsupported(requested: Identifying, question: ResolvedQuestion) -> No
 def refuse_sets(requested: Identifying, columns: Sequence[BoundColumn]) -> None:
     """Raise `SpecError` if the number of column sets exceeds its limit."""
     if requested.subsets is not None:
-        refuse_too_many("subsets", len(columns), requested.subsets)
+        refuse_too_many(option("subsets"), len(columns), requested.subsets)
     requested.size(columns)
 
 

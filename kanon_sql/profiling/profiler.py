@@ -152,6 +152,7 @@ def _refuse_contradictions(
     spec: AuditSpec, attacker_knows: Sequence[str], identifying: Identifying
 ) -> None:
     for table in spec.tables:
+        table.refuse_original("a profile is of people's records")
         identifying.refuse_invalid(has_quasi_identifiers=bool(table.quasi_identifiers))
         if table.events and not table.quasi_identifiers and identifying.is_requested:
             raise SpecError(

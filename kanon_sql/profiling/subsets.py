@@ -20,13 +20,8 @@ from dataclasses import dataclass, field, replace
 from kanon_sql.auditing.fetched_sets import FetchInto, announce_fetch, fetch, is_fetchable
 from kanon_sql.engines.run_options import Progress
 from kanon_sql.engines.session import Session
-from kanon_sql.errors import EngineError
-from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
-from kanon_sql.plan.steps import counted, name_list
-from kanon_sql.profiling.profile_plan import (
-    AT_ONCE,
-    FEW_AT_ONCE,
-    MOST_IN_PLACE,
+from kanon_sql.errors import EngineError, option
+from kanon_sql.plan.column_sets import (
     Size,
     Subset,
     in_batches,
@@ -35,6 +30,9 @@ from kanon_sql.profiling.profile_plan import (
     sizes_of,
     subsets_up_to,
 )
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.steps import counted, name_list
+from kanon_sql.profiling.profile_plan import AT_ONCE, FEW_AT_ONCE, MOST_IN_PLACE
 from kanon_sql.results.profile import SpecialNulls, SpecialUniques, SubsetProfile, UniquesOfSize
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
@@ -352,7 +350,7 @@ def special_uniques(
     subsets = subsets_up_to(columns, size)
     keeps = combinations.session.engine.materialises
     if not keeps:
-        refuse_too_many("suda", columns, size, MOST_IN_PLACE)
+        refuse_too_many(option("suda"), columns, size, MOST_IN_PLACE)
     look = _step_by_step if keeps else _at_once
     uniques = look(combinations, subsets, nulls == "value")
     scores: Counter[int] = Counter()

@@ -36,7 +36,7 @@ from kanon_sql.question.hierarchy import (
     parse_builder,
 )
 from kanon_sql.question.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
-from kanon_sql.question.question_parts import SPECS
+from kanon_sql.question.question_parts import SPECS, source_alone
 from kanon_sql.question.spec import (
     AuditSpec,
     TableSpec,
@@ -269,9 +269,10 @@ def spec_from_arguments(
 ) -> AuditSpec:
     tables = _other_tables(REFERENCE, references)
     columns = column_list("sensitive", sensitive)
+    has_levels = isinstance(sensitive, Mapping)
     arguments = {
         "quasi_identifiers": _quasi_identifiers(quasi_identifiers),
-        "sensitive": columns,
+        "sensitive": _quasi_identifiers(sensitive, "sensitive") if has_levels else columns,
         "checks": _models(checks),
         "references": tables,
         "earlier_releases": _other_tables(EARLIER, earlier_releases),
@@ -501,6 +502,8 @@ def _argument(key: str, value: Any) -> Any:
     """The value of an argument as a spec has it; None means not given."""
     if key == "events":
         return _quasi_identifiers(value, key)
+    if key in ("original", "holdout"):
+        return source_alone(value)
     if key == "insensitive" and isinstance(value, Mapping):
         return by_column(key, value)
     if key in ("identifiers", "insensitive", "undecided", "null_strings"):

@@ -22,11 +22,11 @@ from kanon_sql.question.dbt.manifest import (
     declared_checks,
     is_same_check,
     settings_by_role,
-    settings_of_reference,
+    settings_of_other,
     with_defaults,
 )
 from kanon_sql.question.dbt.node import MARKS, Node, is_spelled_as, refuse_unknown
-from kanon_sql.question.other_tables import EARLIER, REFERENCE
+from kanon_sql.question.other_tables import EARLIER, HOLDOUT, ORIGINAL, REFERENCE
 from kanon_sql.question.spec import (
     AuditSpec,
     SelectedTables,
@@ -43,7 +43,7 @@ ENGINE = "kanon-sql"
 """The engine of a custom rule that is a check of kanon-sql."""
 OF_CONTRACTS = (
     REFERENCE.key, EARLIER.key, "levels", "first", "null_strings", "delimiter", "header",
-    "hierarchy_faults",
+    "hierarchy_faults", ORIGINAL.key, HOLDOUT.key,
 )  # fmt: skip
 """The settings of a table that a contract has beyond those of a dbt project."""
 _FILES = {"local": "path", "s3": "location", "gcs": "location", "azure": "location"}
@@ -209,6 +209,9 @@ class Contract:
         settings |= {key: node.meta[key] for key in setting_keys if key in node.meta}
         if EARLIER.key in settings:
             settings[EARLIER.key] = self._others(node, EARLIER.key, server, connect)
+        for kind in (ORIGINAL, HOLDOUT):
+            if kind.key in settings:
+                settings[kind.key] = self._single(settings[kind.key], server, connect)
         try:
             of_table = table_spec(**settings, checks=declared_checks(node, settings["sensitive"]))
             more = list(_additional_checks(entry, of_table))
@@ -242,7 +245,7 @@ class Contract:
     ) -> dict[str, Any]:
         """The references of a table, the one of the short keys among them."""
         references = self._others(node, REFERENCE.key, server, connect)
-        settings = settings_of_reference(node)
+        settings = settings_of_other(node, REFERENCE)
         name = node.meta.get("reference")
         if name is None or name in references:
             if settings:
@@ -271,6 +274,15 @@ class Contract:
             source = {"source": self._location(target, server, connect)["source"]} if target else {}
             located_others[name] = {**other, **source}
         return located_others
+
+    def _single(
+        self, other: Any, server: Mapping[str, Any] | None, connect: str | None
+    ) -> dict[str, Any]:
+        """An original or a holdout; its source may be another table of the contract."""
+        described = dict(other) if isinstance(other, dict) else {"source": other}
+        target = self._named(described.get("source"))
+        source = {"source": self._location(target, server, connect)["source"]} if target else {}
+        return described | source
 
     def _named(self, name: Any) -> SchemaObject | None:
         return next((entry for entry in self.objects if entry.node.name == name), None)

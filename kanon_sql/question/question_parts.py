@@ -27,7 +27,7 @@ from kanon_sql.models.base import Count, Model
 from kanon_sql.models.catalogue import MODELS, model_named
 from kanon_sql.models.described import Described
 from kanon_sql.question.date_formats import known_dates
-from kanon_sql.question.other_tables import AGAINST, EARLIER, REFERENCE
+from kanon_sql.question.other_tables import AGAINST, EARLIER, HOLDOUT, ORIGINAL, REFERENCE
 
 Source = Annotated[Any, AfterValidator(shown_url), Field(repr=False)]
 """A file, a glob, a URL or a table name, or the data itself; the secrets of a URL are shown by
@@ -96,9 +96,16 @@ def allow_names_alone(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"type": "string"}, names, *([full] if full != names else [])]
 
 
+def allow_levels(schema: dict[str, Any]) -> None:
+    """Let the JSON Schema of columns take levels too, as quasi-identifiers have them."""
+    allow_names_alone(schema)
+    schema["anyOf"].append({"type": "object", "additionalProperties": {"type": "object"}})
+
+
 ColumnNames = Annotated[
     list[str], BeforeValidator(names), Field(json_schema_extra=allow_names_alone)
 ]
+SensitiveNames = Annotated[list[str], BeforeValidator(names), Field(json_schema_extra=allow_levels)]
 
 
 Text = Annotated[str, Field(min_length=1)]
@@ -207,6 +214,66 @@ class EarlierReleaseSpec(SpecPart):
     """How the earlier release writes dates as text, for all columns or of one."""
 
 
+class OriginalSpec(SpecPart):
+    """The table that a synthetic one was made from."""
+
+    source: Source
+    """A file, a glob or a table."""
+    columns: dict[str, str] = {}
+    """The original's name of a column, if it differs."""
+    entity: Text | None = None
+    """The original's column that identifies the person; people are counted instead of records
+    (default: the entity of the table)."""
+    where: Text | None = None
+    """A SQL condition; only the original's records that satisfy it are read."""
+    levels: dict[str, Annotated[int, Field(ge=0)]] = {}
+    """Generalise the original, and the holdout, to the levels that the table already has, by the
+    table's hierarchies."""
+    header: bool | None = None
+    """Whether the first line of the original names its columns."""
+    encoding: Encoding | None = None
+    """The encoding of the original, if it is a text file and not UTF-8."""
+    skip: Count | None = None
+    """How many lines of the original stand above its header."""
+    dates: Written | None = None
+    """How the original writes dates as text, for all columns or of one."""
+
+
+class HoldoutSpec(SpecPart):
+    """Records that the generator of a synthetic table has not seen; they have the columns, the
+    entity and the levels of the original."""
+
+    source: Source
+    """A file, a glob or a table."""
+    where: Text | None = None
+    """A SQL condition; only the holdout's records that satisfy it are read."""
+    header: bool | None = None
+    """Whether the first line of the holdout names its columns."""
+    encoding: Encoding | None = None
+    """The encoding of the holdout, if it is a text file and not UTF-8."""
+    skip: Count | None = None
+    """How many lines of the holdout stand above its header."""
+    dates: Written | None = None
+    """How the holdout writes dates as text, for all columns or of one."""
+
+    def read_as(self, original: OriginalSpec) -> OriginalSpec:
+        """The holdout with the columns, the entity and the levels of the original."""
+        return original.model_copy(
+            update={key: getattr(self, key) for key in type(self).model_fields}
+        )
+
+
+def source_alone(value: Any) -> Any:
+    """Let a source stand for a table of which nothing else is said."""
+    is_part = value is None or isinstance(value, Mapping | OriginalSpec | HoldoutSpec)
+    return value if is_part else {"source": value}
+
+
+def allow_source_alone(schema: dict[str, Any]) -> None:
+    """Let the JSON Schema of another table take its source too."""
+    schema["anyOf"] = [{"type": "string"}, *schema["anyOf"]]
+
+
 class AgainstSpec(SpecPart):
     """A second table of the same kind, to be compared cell by cell."""
 
@@ -229,10 +296,13 @@ class AgainstSpec(SpecPart):
     """How the second table writes dates as text, for all columns or of one."""
 
 
-OtherTableSpec = ReferenceSpec | EarlierReleaseSpec
+OtherTableSpec = ReferenceSpec | EarlierReleaseSpec | OriginalSpec
+"""A holdout is read as the original is."""
 SPECS: dict[str, type[SpecPart]] = {
     REFERENCE.key: ReferenceSpec,
     EARLIER.key: EarlierReleaseSpec,
+    ORIGINAL.key: OriginalSpec,
+    HOLDOUT.key: HoldoutSpec,
     AGAINST.key: AgainstSpec,
 }
 """The part of a spec that describes each kind of other table, by its key."""
@@ -247,6 +317,19 @@ def generalisable(value: Any) -> Any:
     return _by_name(
         value, f"To generalise a column, write a mapping, as in {{{EXAMPLE}, sex: {{}}}}."
     )
+
+
+def sensitive_at_levels(value: Any) -> Any:
+    """Let sensitive attributes have levels beside an original, as quasi-identifiers have them."""
+    sensitive = value.get("sensitive") if isinstance(value, Mapping) else None
+    if not isinstance(sensitive, Mapping):
+        return value
+    if value.get("original") is None:
+        raise ValueError(
+            "levels of a sensitive attribute are for a synthetic table, and there is no original: "
+            "list its name alone, as in [diagnosis]."
+        )
+    return {**value, "sensitive": list(sensitive), "sensitive_levels": sensitive}
 
 
 def _reviewed(value: Any) -> Any:

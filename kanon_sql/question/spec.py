@@ -23,6 +23,7 @@ from pydantic import (
     ValidationInfo,
     model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 
 from kanon_sql.errors import (
     InputError,
@@ -51,16 +52,22 @@ from kanon_sql.question.question_parts import (
     DateText,
     EarlierReleaseSpec,
     Encoding,
+    HoldoutSpec,
+    OriginalSpec,
     OtherTableSpec,
     ReferenceSpec,
     ReviewedColumns,
+    SensitiveNames,
     Source,
     SpecPart,
     Text,
     Written,
     allow_names_alone,
+    allow_source_alone,
     faults_of_roles,
     generalisable,
+    sensitive_at_levels,
+    source_alone,
 )
 from kanon_sql.question.roles import columns_by_role
 from kanon_sql.question.yaml_document import LISTS_OF_VALUES, Place, YamlDocument
@@ -132,8 +139,14 @@ class TableSpec(SpecPart, BaseModel):
     some events of a person. Needs an entity.
 
     Each may have generalisation levels. Quasi-identifiers may then be left out."""
-    sensitive: ColumnNames = []
-    """Sensitive attributes, such as a diagnosis: what must not become known about a person."""
+    sensitive: SensitiveNames = []
+    """Sensitive attributes, such as a diagnosis: what must not become known about a person.
+
+    In a table with an original each may have generalisation levels."""
+    sensitive_levels: Annotated[
+        dict[str, GeneralizationHierarchy], BeforeValidator(generalisable), SkipJsonSchema()
+    ] = {}
+    """The sensitive attributes that have generalisation levels."""
     entity: Text | None = None
     """The column that identifies the person; k then counts people instead of records."""
     identifiers: ColumnNames = []
@@ -199,6 +212,18 @@ class TableSpec(SpecPart, BaseModel):
     """Reference tables (the population an attacker could match against), by name."""
     earlier_releases: dict[str, EarlierReleaseSpec] = {}
     """Earlier releases of the same people, by name; an attacker may link them with this one."""
+    original: Annotated[
+        OriginalSpec | None,
+        BeforeValidator(source_alone),
+        Field(json_schema_extra=allow_source_alone),
+    ] = None
+    """The table that this one, a synthetic one, was made from."""
+    holdout: Annotated[
+        HoldoutSpec | None,
+        BeforeValidator(source_alone),
+        Field(json_schema_extra=allow_source_alone),
+    ] = None
+    """Records of the same population that the generator has not seen, for comparison."""
     policy: Policies = []
     """The rules of an institution, by identifier (kanon-sql policy lists them) or file; a threshold
     for cells becomes k-anonymity."""
@@ -220,31 +245,93 @@ class TableSpec(SpecPart, BaseModel):
                 f"{coarser} to see what a coarser event gives."
             )
 
+    def refuse_original(self, why: str) -> None:
+        """Raise `SpecError` for a synthetic table where people are needed; `why` says so."""
+        if self.original:
+            raise SpecError(
+                f"{why}, and the records of a synthetic table are nobody: leave out "
+                f"{option('original')}, or audit the table beside it."
+            )
+
+    def others_of(self, kind: OtherTableKind) -> Iterator[tuple[str, Any]]:
+        """The name and spec of each other table of a kind, as written."""
+        for _, name, other in _entries(self, [kind.key]):
+            yield name or kind.prefix, other
+
     def other_tables(self) -> Iterator[tuple[OtherTableKind, str, OtherTableSpec]]:
-        """The kind, name and spec of each reference and earlier release."""
+        """The kind, name and spec of each other table."""
         for kind in OTHER_TABLES:
-            for name, other in getattr(self, kind.key).items():
-                yield kind, name, other
+            for name, other in self.others_of(kind):
+                is_holdout = isinstance(other, HoldoutSpec) and self.original
+                yield kind, name, other.read_as(self.original) if is_holdout else other
 
     @property
     def sources(self) -> dict[str, Any]:
-        """The other inputs as plain values: references, earlier releases, and the hierarchies of
-        columns audited at a level."""
-        inputs: dict[str, dict[str, Any]] = {kind.key: {} for kind in OTHER_TABLES}
+        """The other inputs as plain values: references, earlier releases, an original with its
+        holdout, and the hierarchies of columns audited at a level."""
+        inputs: dict[str, dict[str, Any]] = {}
         for kind, name, other in self.other_tables():
-            inputs[kind.key][name] = other.model_dump(exclude={"source"}, exclude_defaults=True) | {
+            described = other.model_dump(exclude={"source"}, exclude_defaults=True) | {
                 "source": _source_label(other.source)
             }
+            if kind.is_single:
+                inputs[kind.key] = described
+            else:
+                inputs.setdefault(kind.key, {})[name] = described
         at_level = {
             *(name for name, level in self.levels.items() if level),
             *(name for _, _, other in self.other_tables() for name in other.levels),
         }
         inputs["hierarchies"] = {
             name: column.model_dump(exclude={"why"}, exclude_defaults=True)
-            for name, column in (self.quasi_identifiers | self.events).items()
+            for name, column in self.column_hierarchies.items()
             if name in at_level
         }
         return {key: entry for key, entry in inputs.items() if entry}
+
+    @property
+    def column_hierarchies(self) -> dict[str, GeneralizationHierarchy]:
+        """The generalisation hierarchy of each column that may have one."""
+        return self.quasi_identifiers | self.events | self.sensitive_levels
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_sensitive(cls, value: Any) -> Any:
+        """The sensitive attributes may have levels beside an original."""
+        return sensitive_at_levels(value)
+
+    @model_validator(mode="after")
+    def _require_original(self) -> TableSpec:
+        """Refuse what has no meaning beside an original, or without one."""
+        if self.original is None:
+            if self.holdout:
+                raise ValueError(
+                    "a holdout is compared with an original, the table that a synthetic one was "
+                    f"made from: name it with {option('original', 'SRC')}."
+                )
+            return self
+        settings = {
+            "events": self.events,
+            "weight": self.weight,
+            "first": self.first,
+            "nulls": self.nulls == "wildcard",
+        }
+        for key, is_set in settings.items():
+            if is_set:
+                shown = option(key, "wildcard") if key == "nulls" else option(key)
+                raise ValueError(
+                    f"{shown} can't be combined with {option('original')}: the records of a "
+                    "synthetic table are compared as they are. Leave out one of the two."
+                )
+        at_both = {name.casefold() for name in self.levels if self.levels[name]}
+        for name in self.original.levels:
+            if name.casefold() in at_both:
+                raise ValueError(
+                    f'"{name}" is at a level in both {option("levels")} and '
+                    f"{option('original.levels')}: the first acts on all tables, the second on "
+                    "the original and the holdout alone. Give it one of the two."
+                )
+        return self
 
     @model_validator(mode="after")
     def _require_entity_of_events(self) -> TableSpec:
@@ -550,17 +637,24 @@ def _validated_spec(kind: type[OneTable], arguments: Mapping[str, Any]) -> OneTa
         raise SpecError(f"{place}: {message}" if place else message) from None
 
 
-_GENERALISED = ("quasi_identifiers", "events", "hierarchies")
+_SINGLE = tuple(kind.key for kind in OTHER_TABLES if kind.is_single)
+"""The keys of the other tables of which there is one."""
+_GENERALISED = ("quasi_identifiers", "events", "sensitive_levels", "hierarchies")
 """The keys of a table whose columns have hierarchies."""
 
 
 def _entries(
     table: TableSpec | PublishedSpec, keys: Iterable[str]
 ) -> Iterator[tuple[str, str, Any]]:
-    """The entries of a table under these keys, each with its key and its name."""
+    """The entries of a table under these keys, each with its key and its name; a single one has
+    none."""
     for key in keys:
-        for name, entry in getattr(table, key, {}).items():
-            yield key, name, entry
+        entries = getattr(table, key, None) or {}
+        if isinstance(entries, SpecPart):
+            yield key, "", entries
+        elif isinstance(entries, Mapping):
+            for name, entry in entries.items():
+                yield key, name, entry
 
 
 def _sources(spec: AuditSpec) -> Iterator[tuple[Sequence[int | str], Any]]:
@@ -569,7 +663,7 @@ def _sources(spec: AuditSpec) -> Iterator[tuple[Sequence[int | str], Any]]:
         for number, table in enumerate(getattr(spec, key)):
             yield (key, number, "source"), table.source
             for kind, name, other in _entries(table, SPECS):
-                yield (key, number, kind, name, "source"), other.source
+                yield (key, number, kind, *([name] if name else []), "source"), other.source
 
 
 def _source_in(source: str, connect: str | None, folder: Path) -> str:
@@ -606,7 +700,11 @@ def with_paths_in(table: OneTable, folder: Path) -> OneTable:
     }
     for key, name, other in _entries(table, SPECS):
         source = _source_in(other.source, table.connect, folder)
-        moved.setdefault(key, {})[name] = other.model_copy(update={"source": source})
+        there = other.model_copy(update={"source": source})
+        if name:
+            moved.setdefault(key, {})[name] = there
+        else:
+            moved[key] = there
     for key, name, hierarchy in _entries(table, _GENERALISED):
         moved.setdefault(key, {})[name] = _hierarchy_in(hierarchy, table.connect, folder)
     if table.checks:
@@ -652,7 +750,9 @@ def _faults(error: ValidationError) -> list[Fault]:
 
 def _described(fault: Any) -> Fault:
     description = described_value(fault["input"])
-    location = fault["loc"]
+    # The levels of sensitive attributes stand under these.
+    as_written = ("sensitive" if step == "sensitive_levels" else step for step in fault["loc"])
+    location = fault["loc"] = tuple(as_written)
     match fault["type"]:
         case "value_error":
             cause = fault["ctx"]["error"]
@@ -697,7 +797,9 @@ def _class_at(location: Sequence[int | str]) -> type[BaseModel]:
             return Defaults
         case [_, key, _] if key in SPECS:
             return SPECS[key]
-        case [_, "quasi_identifiers" | "events" | "hierarchies", _]:
+        case [_, key] if key in _SINGLE:
+            return SPECS[key]
+        case [_, "quasi_identifiers" | "events" | "sensitive" | "hierarchies", _]:
             return GeneralizationHierarchy
         case ["published", *_]:
             return PublishedSpec

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kanon_sql.models.cells import words as cells
 from kanon_sql.models.events import words as events
+from kanon_sql.models.synthetic import words as synthetic
 from kanon_sql.report import policies
 from kanon_sql.report.document import (
     Bars,
@@ -50,7 +51,10 @@ def _findings(table: TableResult) -> Iterator[Block]:
         yield Prose([outcome], "strong")
     yield Verdicts(tables.verdicts(table))
     yield from warnings(table)
-    yield from _histogram(table)
+    if table.original:
+        yield from attackers(table)
+    else:
+        yield from _histogram(table)
     yield from curves(table)
     for finding in tables.findings(table):
         yield Prose([finding])
@@ -111,6 +115,15 @@ def curve_grid(curve: list[events.CurvePoint], people: int) -> Grid:
     """A curve as a table."""
     rows = [GridRow(*row) for row in events.curve_rows(curve, people)]
     return Grid(events.curve_title(curve), GridRow(*events.CURVE), rows)
+
+
+def attackers(table: TableResult) -> Iterator[Grid]:
+    """The shares of people for whom each attack on a synthetic table succeeds."""
+    attacks = synthetic.attacks(table)
+    if attacks:
+        header = GridRow((numbers.wording("synthetic")["title"],), ("original", "holdout"))
+        rows = [GridRow((each.words,), (each.original, each.holdout)) for each in attacks]
+        yield Grid("", header, rows)
 
 
 def _shown(table: TableResult) -> Iterator[Values]:

@@ -35,7 +35,7 @@ from kanon_sql.plan.binding import bind
 from kanon_sql.plan.resolve import resolve
 from kanon_sql.question.hierarchy import GeneralizationHierarchy
 from kanon_sql.question.published import PublishedSpec
-from kanon_sql.question.question_parts import EarlierReleaseSpec, ReferenceSpec
+from kanon_sql.question.question_parts import EarlierReleaseSpec, OriginalSpec, ReferenceSpec
 from kanon_sql.question.spec import TableSpec
 from kanon_sql.report.guides import (
     DBT,
@@ -244,6 +244,7 @@ def _kinds() -> Iterator[tuple[str, list[str]]]:
         "estimate": "Estimates for a sample of a population",
         "earlier": "Several releases of the same people",
         "events": "Many records of a person: what known events tell",
+        "synthetic": "Synthetic tables beside their original",
         "cells": "Cells of a table that is published (kanon-sql tables)",
     }
     for answer, heading in headings.items():
@@ -276,6 +277,9 @@ def _other_tables(example: Example) -> Iterator[str]:
     if example.earlier:
         title = "The earlier release of these people, in both cases:"
         yield from table(title, example.columns, example.rows(example.earlier))
+    if example.original:
+        title = "The original that both were made from:"
+        yield from table(title, example.columns, example.original)
 
 
 def _sql(name: str, example: Example) -> Statement:
@@ -290,7 +294,8 @@ def _sql(name: str, example: Example) -> Statement:
             () if example.events else QUASI_IDENTIFIERS, GeneralizationHierarchy()
         ),
         events=dict.fromkeys(example.events, GeneralizationHierarchy()),
-        sensitive=[example.sensitive] if model.answered_by in ("values", "earlier") else [],
+        sensitive=[example.sensitive] if "sensitive" in model.model_fields else [],
+        original=OriginalSpec(source="original") if example.original else None,
         entity=PERSON if example.earlier or example.events else None,
         references={"register": ReferenceSpec(source="register")} if example.reference else {},
         earlier_releases={"before": EarlierReleaseSpec(source="before")} if example.earlier else {},
@@ -311,6 +316,11 @@ def _step(model: type[Model], example: Example) -> str:
         return f"{model.name()}_{example.parameters['m']}"
     if example.earlier:
         return "composed_before"
+    if example.original:
+        steps = {"replicated_uniques": "synthetic_classes"}
+        is_of_values = "sensitive" in model.model_fields
+        own = f"synthetic_{example.sensitive}" if is_of_values else model.name()
+        return steps.get(model.name(), own)
     if example.reference:
         return "delta_presence_register" if model.of_reference else "k_map_register"
     return "classes"

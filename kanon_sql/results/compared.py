@@ -117,6 +117,36 @@ DESCRIBED = {
     "by_integer_programming": "a way to `derived_cells`",
     "steps": "the rounds of subtraction",
     "narrowest": "how close a cell is that can't be computed",
+    **dict.fromkeys(
+        ("unique_copied", "replicated", "singled_out", "correct"),
+        "is `achieved`, as a number",
+    ),
+    **dict.fromkeys(
+        ("copied", "found", "unique_found", "matched", "claimed", "claims", "unique_correct"),
+        "what leads to `achieved`",
+    ),
+    **dict.fromkeys(
+        (
+            *("unique_in_original", "unique_in_synthetic", "copying", "synthetic"),
+            *("disclosive_in_original", "correct_in_original", "original", "baseline"),
+        ),
+        "of one of both tables alone",
+    ),
+    **dict.fromkeys(("columns", "left_out"), "the columns that are compared"),
+    **dict.fromkeys(
+        ("rate", "precision", "zero_cap", "gain", "unique.average"),
+        "follows from figures of both tables; `achieved` is compared",
+    ),
+    "unique.matched": "the number of those alone and found",
+    **dict.fromkeys(
+        ("by_size.sets", "by_size.claims", "by_size.correct", "by_size.nobody"),
+        "the claims of a size",
+    ),
+    "by_size.singled_out": "a part of `achieved`",
+    **{
+        f"holdout.{name}": "of the comparison with a holdout"
+        for name in ("attacked", "share", "share_in_original", "excess", "interval")
+    },
 }
 """The figures of a check that make it neither better nor worse, each with the reason."""
 _IN_RECORDS = {"violating_classes": "violating_records", "unmatched_classes": "unmatched_records"}
@@ -319,7 +349,7 @@ def counted_as(check: CheckResult) -> tuple[bool, int]:
     (True, 0)
     """
     sizes = check.details.get("by_size", ())
-    counted = sum(row["combinations"] is not None for row in sizes)
+    counted = sum(row.get("combinations", 0) is not None for row in sizes)
     return bool(check.details.get("drawn")), counted
 
 
@@ -380,7 +410,7 @@ def judged_figures(check: CheckResult) -> Iterator[tuple[str, Any, Any, Worst]]:
         if bound is None:
             continue
         key, worst = companions.get(name, ("", model.worst))
-        figure = check.details.get(key) if key else check.achieved
+        figure = flat_figures(check).get(key) if key else check.achieved
         if isinstance(figure, Mapping):
             figure, worst = figure.get(name), model.figures[name]
         if model.computed_bound:

@@ -378,6 +378,7 @@ _MORE: dict[Any, _AsWritten] = {
 _TYPED: dict[tuple[Any, str], Any] = {
     (_Audit, "tables"): tuple[TableResult, ...],
     (_Cells, "tables"): tuple[CellsResult, ...],
+    (CheckResult, "baseline"): InBaseline | float | None,
     (CellsResult, "summary"): CellSummary,
     (CellsResult, "checks"): tuple[CellCheckResult, ...],
 }

@@ -652,7 +652,8 @@ def _checks(stored_checks: JsonValue, checks: Sequence[CheckResult]) -> Iterator
         bounded = (
             name
             for name, (_, threshold) in model.companion_figures.items()
-            if threshold in model.parameters
+            # A figure of an object, such as holdout.excess, is read with it.
+            if threshold in model.parameters and "." not in name
         )
         for name in [*model.figures, *bounded] if check.achieved is not None else ():
             is_end = name in ("min", "max") and isinstance(check.achieved, dict)

@@ -247,6 +247,14 @@ class Events(JsonPart):
 
 
 @dataclass(frozen=True)
+class MadeFrom(JsonPart):
+    """The size of an original, or of a holdout; `people` is None without an entity."""
+
+    records: int
+    people: int | None = None
+
+
+@dataclass(frozen=True)
 class InBaseline(JsonPart):
     """A check's result in the baseline, and the figures that got worse."""
 
@@ -370,6 +378,58 @@ class CheckDetails:
     """Number of combinations, and of those that violate, by number of events."""
     shortfall_by_size: Mapping[str, int] = field(default_factory=dict)
     """How many people the violating combinations lack to k, added up, by number of events."""
+    unique_in_original: int | None = None
+    """Number of records (people) that are alone in the original."""
+    unique_in_synthetic: int | None = None
+    """Number of records (people) that are alone in the synthetic table."""
+    unique_found: int | None = None
+    """Number of those alone in the original who are found in the synthetic table."""
+    unique_copied: int | None = None
+    """Number of records (people) that nobody else has and that are in the synthetic table."""
+    copied: int | None = None
+    """Number of records (people) of the original that are in the synthetic table."""
+    copying: int | None = None
+    """Number of records (people) of the synthetic table that are in the original."""
+    synthetic: int | None = None
+    """Number of records (people) of the synthetic table."""
+    columns: tuple[str, ...] = ()
+    """The columns that were compared."""
+    left_out: tuple[str, ...] = ()
+    """The columns of both tables that have no value in common, and were not compared."""
+    replicated: int | None = None
+    """Number of those alone in the original who are again alone in the synthetic table."""
+    found: int | None = None
+    """Number of records (people) of the original that are found in the synthetic table."""
+    singled_out: int | None = None
+    """Number of records (people) singled out by at least one correct claim."""
+    claims: int | None = None
+    """Number of combinations that one record of the synthetic table has."""
+    correct: int | None = None
+    """Number of correct claims, or of records (people) told their own value."""
+    rate: float | None = None
+    """Share of the claims that are correct; None without claims."""
+    matched: int | None = None
+    """Number of records (people) of the original found by their quasi-identifiers."""
+    claimed: int | None = None
+    """Number of records (people) told one value as certain."""
+    precision: float | None = None
+    """Share of those told a value whose value it is; None if nobody is told one."""
+    correct_in_original: int | None = None
+    """Number of those told their own value to whom the original would tell it too."""
+    unique_correct: int | None = None
+    """Number of those told their own value who are alone in the original."""
+    disclosive_in_original: int | None = None
+    """Number of records (people) to whom the original itself would tell their value."""
+    zero_cap: float | None = None
+    """The average chance of a correct guess, with 0 for those who are not found."""
+    gain: float | None = None
+    """Difference between the chance of a correct guess and that by the original's shares."""
+    original: float | None = None
+    """The average chance of a correct guess in the original itself."""
+    unique: Mapping[str, float | None] = field(default_factory=dict)
+    """Those who are alone in the original and found, and their chance of a correct guess."""
+    holdout: Mapping[str, Any] | None = None
+    """The comparison with the holdout: shares, their difference and its interval."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -407,10 +467,11 @@ class CheckResult(JsonPart):
 
     @property
     def undecided(self) -> bool:
-        """Whether a draw can neither prove nor disprove what is required."""
+        """Whether a draw, or a small holdout, can neither prove nor disprove what is required, or
+        nobody is found of whom it could be judged."""
         return (
             self.holds is None
-            and self.details.get("evidence") == "draw"
+            and self.details.get("evidence") is not None
             and MODELS[self.model](**self.parameters).gates
         )
 
@@ -447,7 +508,11 @@ def _inlined(dataclass_type: Any, name: str, schema: Any, missing: Mapping[str, 
             return value
         nested: dict[str, Any] = {**missing, name: {}}
         for key, item in value.items():
-            (nested if key in own else nested[name])[key] = item
+            # The chance of a correct guess by the original's shares, and no former result.
+            is_figure = key == "baseline" and (
+                isinstance(item, int | float) or "accepted" not in value
+            )
+            (nested[name] if is_figure or key not in own else nested)[key] = item
         return nested
 
     return core_schema.no_info_before_validator_function(gathered, schema)
@@ -517,6 +582,10 @@ class TableResult(JsonPart):
     first: int | None = None
     events: Events | None = None
     """The events of the table; None unless event columns are named."""
+    original: MadeFrom | None = None
+    """The table that a synthetic one was made from; None unless it is named."""
+    holdout: MadeFrom | None = None
+    """The records that the generator has not seen; None unless they are named."""
     summary: Summary = Summary()
     histogram: Rows[HistogramBin] = field(default_factory=Rows)
     checks: Rows[CheckResult] = field(default_factory=Rows)

@@ -26,6 +26,7 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.errors import EngineError
 from kanon_sql.models.catalogue import MODELS
 from kanon_sql.models.events.models import EventModel
+from kanon_sql.models.synthetic.models import SyntheticModel
 from kanon_sql.question.spec import AuditSpec
 
 
@@ -53,7 +54,7 @@ def test_the_figure_is_the_verdict(name: str) -> None:
 def test_every_model_that_is_no_estimate_is_among_these() -> None:
     found = {check.model for name in EVERYTHING for check, _ in figures(name)}
 
-    exact = {name for name, model in MODELS.items() if model.answered_by != "estimate"}
+    exact = {name for name, model in MODELS.items() if model.in_one_statement}
     assert found == exact
 
 
@@ -62,7 +63,7 @@ def has_one(check: dict[str, Any]) -> bool:
     model, asked = MODELS[check["model"]], check["parameters"]
     if issubclass(model, EventModel) and asked["m"] > 1:
         return bool(asked["m"] == 2 and asked.get("max_combinations") != 0)
-    return model.answered_by != "estimate"
+    return model.in_one_statement
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -86,7 +87,7 @@ def test_the_figure_is_what_the_oracle_says(name: str) -> None:
 QUESTIONS: dict[str, dict[str, Any]] = {
     name: {name: dict(model.example.parameters)}
     for name, model in MODELS.items()
-    if model.answered_by != "estimate"
+    if model.in_one_statement
 }
 
 
@@ -111,6 +112,12 @@ def spec_of(name: str) -> AuditSpec:
     }
     if issubclass(model, EventModel):
         table |= {"sensitive": [], "entity": "patient", "events": ["diagnosis"]}
+    if issubclass(model, SyntheticModel):
+        table["original"] = {
+            "source": "patients_original",
+            "columns": {"zip": "zip_code", "diagnosis": "dx"},
+            "entity": "person",
+        }
     if "reference" in model.model_fields:
         voters = {"source": "voters", "columns": {"zip": "zip_code"}, "entity": "voter"}
         table["references"] = {"voters": voters}

@@ -16,6 +16,7 @@ import duckdb
 import oracle
 import pytest
 import yaml
+from oracle_of_synthesis import Units
 from real_data import DATA, HERE
 
 import kanon_sql as kanon
@@ -37,6 +38,8 @@ class Data:
     rows: Sequence[Sequence[Any]]
     references: Mapping[str, Mapping[str, Any]]
     earlier: Mapping[str, Mapping[str, Any]]
+    original: Mapping[str, Any] | None = None
+    holdout: Mapping[str, Any] | None = None
 
 
 def data(example: Mapping[str, Any]) -> Data:
@@ -53,7 +56,8 @@ def data(example: Mapping[str, Any]) -> Data:
         rows = [[place] for place, size in enumerate(sizes) for _ in range(size)]
         return Data(["class"], rows, references, earlier)
     rows = [row for *row, records in example.get("counts", []) for _ in range(records)]
-    return Data(example["columns"], example.get("rows", rows), references, earlier)
+    beside = (example.get("original"), example.get("holdout"))
+    return Data(example["columns"], example.get("rows", rows), references, earlier, *beside)
 
 
 def question(example: Mapping[str, Any], folder: Path) -> oracle.Question:
@@ -73,6 +77,15 @@ def question(example: Mapping[str, Any], folder: Path) -> oracle.Question:
     ]
     references = {} if "file" in example else data(example).references
     earlier = {} if "file" in example else data(example).earlier
+    original, holdout = (
+        Units(
+            asking.records(table["columns"], table["rows"]),
+            example["original"].get("entity", asked.get("entity")),
+        )
+        if (table := example.get(key))
+        else None
+        for key in ("original", "holdout")
+    )
     return oracle.Question(
         references={
             name: oracle.Reference(
@@ -92,6 +105,8 @@ def question(example: Mapping[str, Any], folder: Path) -> oracle.Question:
             )
             for name, release in earlier.items()
         },
+        original=original,
+        holdout=holdout,
         **asked,
     )
 
@@ -109,6 +124,11 @@ def test_small_table(example: dict[str, Any], tmp_path: Path) -> None:
         earlier_releases={
             name: asking.table(release["columns"], release["rows"])
             for name, release in given.earlier.items()
+        },
+        **{
+            key: asking.table(table["columns"], table["rows"])
+            for key in ("original", "holdout")
+            if (table := getattr(given, key))
         },
         hierarchies_of_events=example.get("hierarchies_of_events"),
         **({"levels": example["levels"]} if "levels" in example else {}),

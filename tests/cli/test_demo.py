@@ -38,6 +38,7 @@ def test_it_writes_the_data_and_the_spec(folder):
         "patients.csv",
         "patients.parquet",
         "published.csv",
+        "synthetic.parquet",
         "visits.parquet",
         "voters.parquet",
     ]
@@ -127,14 +128,17 @@ def test_the_command_audits_what_it_writes_and_ends_well(tmp_path, monkeypatch, 
 def test_what_it_proposes_works_when_pasted(folder, capsys):
     lines = demo.next_commands(folder).splitlines()
     commands = [shlex.split(line) for line in lines if line.startswith("  kanon-sql")]
-    assert [run(capsys, *command[1:])[0] for command in commands] == [0, 0, 0, 1, 1]
-    _, table_without_birth_year, visits, published, _ = commands
+    assert [run(capsys, *command[1:])[0] for command in commands] == [0, 0, 0, 1, 0, 1]
+    _, table_without_birth_year, visits, published, synthetic, _ = commands
     _, out = run(capsys, *visits[1:])
     assert "events ward, month" in out
     _, out = run(capsys, *table_without_birth_year[1:])
     assert "  holds     k-anonymity" in out
     _, out = run(capsys, *published[1:])
     assert "  VIOLATED  derivable  6 of 103 cells can be computed\n" in out
+    _, out = run(capsys, *synthetic[1:])
+    assert "2,000 records, made from" in out
+    assert "  measured  copied records" in out
 
 
 def test_the_published_table_counts_the_patients_and_stars_small_cells(folder):

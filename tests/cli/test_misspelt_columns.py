@@ -151,6 +151,7 @@ def test_every_key_that_names_columns_is_a_role_or_known_to_this_test() -> None:
         *("header", "encoding", "skip", "policy", "release", "lineage"),
         # Which name columns too, and are read beside the roles.
         *("dates", "where", "levels", "references", "earlier_releases", "checks"),
+        *("original", "holdout", "sensitive_levels"),
     }
     assert set(TableSpec.model_fields) == {role.key for role in ROLES} | others
 

@@ -211,11 +211,15 @@ IN_PYTHON = {
 """Options that Python spells otherwise."""
 
 
+PARTS = ("reference_", "earlier_", "original_", "holdout_", "against_")
+"""How the options for the parts of another table begin."""
+
+
 @pytest.mark.parametrize("verb", ["audit", "anonymize", "profile", "tradeoff", "compile", "tables"])
 def test_an_option_is_a_keyword_in_python(verb):
     keywords = set(inspect.signature(getattr(kanon, verb)).parameters)
     options = {each.name for each in main.get_command(click.Context(main), verb).params}
-    others = {name for name in options if name.startswith(("reference_", "earlier_", "against_"))}
+    others = {name for name in options if name.startswith(PARTS)}
     if verb == "compile":
         cells = main.get_command(click.Context(main), "tables").params
         others |= {each.name for each in cells} - keywords

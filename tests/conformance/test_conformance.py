@@ -56,6 +56,10 @@ def answers(database: Database, asked: Asked, dialect: str) -> None:
         database.load("voters", asked.reference)
     if asked.earlier:
         database.load("before", asked.earlier)
+    if asked.original:
+        database.load("original", asked.original)
+    if asked.holdout:
+        database.load("rest", asked.holdout)
 
     found = asked.in_sql_of(dialect).found("people", "voters", "before", engine=database.url)
     assert found == asked.expected

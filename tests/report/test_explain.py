@@ -17,6 +17,7 @@ from kanon_sql.models.base import SensitiveModel
 from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 from kanon_sql.models.earlier.models import ComposedModel
 from kanon_sql.models.examples import PERSON, QUASI_IDENTIFIERS, Rows
+from kanon_sql.models.synthetic.models import SyntheticModel
 from kanon_sql.report.explain import (
     explained,
     metric_page,
@@ -36,6 +37,7 @@ def test_an_example_is_what_it_is_said_to_be(name: str, holds: bool) -> None:
         "references": {"register": asking.table(example.columns, example.reference)}
         if example.reference
         else None,
+        "original": asking.table(example.columns, example.original) if example.original else None,
         "earlier_releases": {"before": asking.table(example.columns, example.rows(example.earlier))}
         if example.earlier
         else None,
@@ -46,7 +48,7 @@ def test_an_example_is_what_it_is_said_to_be(name: str, holds: bool) -> None:
         quasi_identifiers=() if example.events else QUASI_IDENTIFIERS,
         events=example.events,
         sensitive=[example.sensitive]
-        if issubclass(MODELS[name], SensitiveModel | ComposedModel)
+        if issubclass(MODELS[name], SensitiveModel | ComposedModel | SyntheticModel)
         else [],
         entity=PERSON if example.earlier or example.events else None,
         **beside,
@@ -72,6 +74,7 @@ def test_a_page_says_everything_and_its_sql_runs(name: str) -> None:
         _create(connection, "patients", example.columns, example.rows(example.holds))
         _create(connection, "register", example.columns, example.reference)
         _create(connection, "before", example.columns, example.rows(example.earlier))
+        _create(connection, "original", example.columns, example.original)
         assert connection.execute(sql.partition(")")[2]).fetchall()
 
 

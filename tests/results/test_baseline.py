@@ -170,6 +170,19 @@ WORSE: dict[str, list[tuple[dict[str, Any], dict[str, str]]]] = {
 WORSE |= {
     name: [
         (
+            {bound: 0.1, **(SENSITIVE if "sensitive" in MODELS[name].model_fields else {})},
+            {"achieved": "more"},
+        )
+    ]
+    for name, bound in {
+        **dict.fromkeys(("copied_records", "replicated_uniques", "singling_out"), "max_share"),
+        "disclosive_in_synthetic": "max_share",
+        "correct_attribution": "max_average",
+    }.items()
+}
+WORSE |= {
+    name: [
+        (
             {**model.example.parameters, **SENSITIVE},
             {"achieved": "less" if model.worst == "least" else "more"},
         )
@@ -186,7 +199,10 @@ CASES = [
 BEFORE = 10
 WHOLES = {"in_both", "attacked", "groups", "compared_cells"}
 """The figures of which others are a part."""
-NO_NUMBERS = {"reference_levels", "estimate", "estimates", "drawn", "complete", "interval"}
+NO_NUMBERS = {
+    *("reference_levels", "estimate", "estimates", "drawn", "complete", "interval"),
+    *("columns", "left_out"),
+}
 NUMBERS = {name for name in DESCRIBED if "." not in name} - WHOLES - NO_NUMBERS - {"alone"}
 
 

@@ -39,10 +39,16 @@ def audit(
     hierarchies_of_events: Mapping[str, Any] | None = None,
     of_references: Mapping[str, Any] | None = None,
     earlier_releases: Mapping[str, Any] | None = None,
+    original: Any = None,
+    holdout: Any = None,
     **options: Any,
 ) -> kanon.AuditResult:
-    """What kanon-sql answers; `references` and `earlier_releases` hold the data of those of the
-    question, and `of_references` what else is said of each reference."""
+    """What kanon-sql answers; `references`, `earlier_releases`, `original` and `holdout` hold the
+    data of those of the question, and `of_references` what else is said of each reference."""
+    if question.original:
+        entity, columns = question.original.entity, dict(question.original.columns or {})
+        options["original"] = {"source": original, "columns": columns, "entity": entity}
+        options["holdout"] = {"source": holdout} if question.holdout else None
     result = kanon.audit(
         data,
         quasi_identifiers=hierarchies or question.quasi_identifiers,
@@ -93,6 +99,8 @@ def figures(result: kanon.AuditResult) -> dict[str, Any]:
     checks = [{k: v for k, v in each.items() if k != "assumes"} for each in found["checks"]]
     parts = ("status", "summary", "histogram", "risk")
     events = {"events": found["events"]} if found["events"] else {}
+    # The columns that can't be compared depend on all values, which an oracle need not look at.
+    checks = [{k: v for k, v in each.items() if k != "left_out" or v} for each in checks]
     return {part: found[part] for part in parts} | {"checks": checks} | events
 
 

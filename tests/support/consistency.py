@@ -14,6 +14,7 @@ from kanon_sql.models.cells.models import Derivable, Dominance, PPercent
 from kanon_sql.models.events.models import EventModel, KnownEvents
 from kanon_sql.models.population.models import KMapEstimate
 from kanon_sql.models.sizes.models import KAnonymity, ProsecutorRisk, SampleUniqueness
+from kanon_sql.models.synthetic.models import SyntheticModel
 from kanon_sql.models.values.models import RecursiveClDiversity
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.compared import judged_figures, model_of
@@ -208,7 +209,7 @@ def _check_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
     model = model_of(check)
     if isinstance(model, EventModel):
         yield from _event_faults(check, table)
-    if check.holds is None and not isinstance(model, KnownEvents):
+    if check.holds is None and not isinstance(model, KnownEvents | SyntheticModel):
         if model.gates and not model.counts_violations and check.achieved is not None:
             yield "holds", "parameters"
         if check.violating_classes is not None:

@@ -51,6 +51,16 @@ REMARKS = {
     "known_events": "m is 1 or 2, and the figures those of the worst case, exact: a draw can't"
     " hold. With quasi_identifiers, which are optional, each person must have one combination of"
     " their values. failures counts people.",
+    **dict.fromkeys(
+        ("replicated_uniques", "disclosive_in_synthetic"),
+        "failures counts records (people) of the original. With max_excess it passes only where the"
+        " difference to the holdout is shown to be small.",
+    ),
+    "copied_records": "Compared are the quasi-identifiers, and all columns of the same name in the"
+    " model, the original and the holdout but the entity. A column without a value in common with"
+    " the original is an error. failures counts records (people) of the original.",
+    "correct_attribution": "It fails where nobody is found. failures counts the records (people) of"
+    " the original that are found.",
     "min_contributors": "On records, or with count on a mart, where a row is a cell; zeros:"
     " disclosive counts combinations without a record only on records. failures counts cells.",
     "dominance": "On records. failures counts cells.",
@@ -89,6 +99,7 @@ EXAMPLES_OF_PARTS: dict[str, dict[str, Any]] = {
         "earlier_quasi_identifiers": ["zip", "sex"],
     },
     "events": {"entity": "patient", "events": ["zip", "diagnosis"]},
+    "original": {"original": "ref('patients')", "original_where": "sex = 'F'"},
 }
 
 

@@ -70,6 +70,15 @@ OF_EVENTS: tuple[Model, ...] = (
     kanon.KnownEvents(m=2, k=8, max_share=0.01),
     kanon.KnownEvents(m=4, max_share=0.01),
 )
+SYNTHETIC = PEOPLE.slice(0, 25).drop_columns(["who"])
+"""Every record is a copy."""
+OF_SYNTHESIS: tuple[Model, ...] = (
+    kanon.CopiedRecords(max_share=0.001, max_excess=0.001),
+    kanon.ReplicatedUniques(max_share=0.001),
+    kanon.SinglingOut(m=2, max_share=0.001, max_rate=0.001),
+    kanon.DisclosiveInSynthetic(sensitive="dx", max_share=0.001),
+    kanon.CorrectAttribution(sensitive="dx", max_average=0.1, max_gain=0),
+)
 OF_CELLS: tuple[Model, ...] = (
     kanon.MinContributors(n=8),
     kanon.Dominance(n=1, k=20),
@@ -119,6 +128,10 @@ def results() -> dict[str, AuditFindings]:
         ),
         "events": kanon.audit(
             VISITS, entity="who", events=["ward"], checks=list(OF_EVENTS), name="visits"
+        ),
+        "synthetic": kanon.audit(
+            SYNTHETIC, ["zip", "pay"], sensitive="dx", checks=list(OF_SYNTHESIS), name="synthetic",
+            original=PEOPLE.slice(0, 30), holdout=PEOPLE.slice(30, 23),
         ),
         "cells": kanon.tables(
             PEOPLE, by=["zip", "dx"], value="pay", checks=list(OF_CELLS),

@@ -32,5 +32,13 @@ select * from (values
     ('p2', '02138', 'cold'),
     ('p3', '02139', 'flu'),
     ('p5', null, 'flu')
-) as patients_before (person, zip_code, dx)
+) as patients_before (person, zip_code, dx);
+
+create table patients_original as
+select * from (values
+    ('p1', '02138', 34, 'flu'),
+    ('p2', '02138', 34, 'cold'),
+    ('p3', '02139', 51, 'flu'),
+    ('p5', null, 51, 'flu')
+) as patients_original (person, zip_code, age, dx)
 """

@@ -19,7 +19,9 @@ from typing import Any
 
 import oracle_of_events
 import oracle_of_releases
+import oracle_of_synthesis
 from matching import as_text, matcher
+from oracle_of_synthesis import Tables, Units
 
 Record = Mapping[str, Any]
 Parameters = Mapping[str, Any]
@@ -94,6 +96,8 @@ class Question:
     checks: Sequence[Mapping[str, Parameters]] = ()
     numeric: Sequence[str] | None = None
     events: Sequence[str] = ()
+    original: Units | None = None
+    holdout: Units | None = None
 
     @property
     def asked(self) -> list[tuple[str, Parameters]]:
@@ -142,8 +146,8 @@ def audit(records: Sequence[Record], question: Question) -> dict[str, Any]:
         check
         for check in checks
         if check["holds"] is None
-        and check.get("evidence") == "draw"
-        and any(bound in check["parameters"] for bound in THRESHOLDS["known_events"])
+        and check.get("evidence")
+        and any(bound in check["parameters"] for bound in THRESHOLDS[check["model"]])
     ]
     status = "violated" if not all(gated) else "holds" if gated and not undecided else "measured"
     status = status if records else "no_data"
@@ -181,7 +185,7 @@ def check(
     stated = {"model": name, "parameters": _in_force(name, parameters, question)}
     if not classes:
         return stated | {"achieved": None} | nothing
-    if name in ("km_anonymity", "known_events"):
+    if name in ("km_anonymity", "known_events") or name in OF_SYNTHESIS:
         return stated | MODELS[name](classes, question, stated["parameters"]).figures
     if stated["parameters"].get("with_other_sensitive"):
         classes = _with_other_sensitive(classes, question, parameters["sensitive"])
@@ -264,6 +268,17 @@ def _asked_and_measured(
             yield "km_anonymity", {}, False
         if not question.quasi_identifiers:
             return
+    if question.original:
+        gated = any(gates for *_, gates in marked)
+        if not gated and OF_SYNTHESIS.isdisjoint(dict(asked)):
+            yield from (
+                (name, {}, False)
+                for name in ("copied_records", "replicated_uniques", "singling_out")
+            )
+            for column in question.attributes:
+                yield "disclosive_in_synthetic", {"sensitive": column}, False
+                yield "correct_attribution", {"sensitive": column}, False
+        return
     if not any(name == "k_anonymity" and "columns" not in p for name, p in asked):
         yield "k_anonymity", {}, False
     names = list(question.references or {})
@@ -313,6 +328,8 @@ def _in_force(name: str, given: Parameters, question: Question) -> dict[str, Any
         own = {"reference": next(iter(question.references or {}))} | own
     if name.startswith("composed_"):
         own = {"earlier": next(iter(question.earlier_releases or {}))}
+    elif name in OF_SYNTHESIS:
+        pass
     elif "sensitive" in given:
         own = own | {"with_other_sensitive": False}
     return {**own, **given}
@@ -1478,3 +1495,77 @@ def known_events(classes: Sequence[Class], question: Question, parameters: Param
     """Pellungrini et al. 2018, and de Montjoye et al. 2013 at random."""
     there = people_with_events(classes, question)
     return Found(oracle_of_events.known_events(there, parameters), None)
+
+
+# --- synthetic tables -----------------------------------------------------------------------
+
+OF_SYNTHESIS = {
+    *("copied_records", "replicated_uniques", "singling_out"),
+    *("disclosive_in_synthetic", "correct_attribution"),
+}
+NO_CLASSES = {"violating_classes": None, "violating_records": None}
+
+
+def _synthesis(classes: Sequence[Class], question: Question) -> Tables:
+    """The three tables; the synthetic one may have people, too."""
+    records = [record for each in classes for record in each.records]
+    assert question.original
+    return Tables(Units(records, question.entity), question.original, question.holdout)
+
+
+def _judged(figures: dict[str, Any], parameters: Parameters) -> Found:
+    return Found(oracle_of_synthesis.judged(figures, parameters) | NO_CLASSES, None)
+
+
+@model("max_share", "max_excess")
+def copied_records(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """Raab, Nowok, Dibben 2024: records that nobody else has, of all columns that are shared."""
+    tables = _synthesis(classes, question)
+    private = {question.entity, tables.original.entity}
+    names = [name for name in tables.synthetic.records[0] if name not in private]
+    return _judged(oracle_of_synthesis.copied_records(tables, names), parameters)
+
+
+@model("max_share", "max_excess")
+def replicated_uniques(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Found:
+    """Raab, Nowok, Dibben 2024: repU."""
+    tables = _synthesis(classes, question)
+    figures = oracle_of_synthesis.replicated_uniques(tables, question.quasi_identifiers)
+    return _judged(figures, parameters)
+
+
+@model("max_share", "max_rate", "max_excess", defaults={"m": 2})
+def singling_out(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """Giomi et al. 2023: claims on few columns."""
+    tables = _synthesis(classes, question)
+    keys, m = question.quasi_identifiers, parameters["m"]
+    return _judged(oracle_of_synthesis.singling_out(tables, keys, m), parameters)
+
+
+def _of_target(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> tuple[Tables, Sequence[str], str]:
+    tables, target = _synthesis(classes, question), parameters["sensitive"]
+    known = tables.known(target) if question.sensitive_nulls == "unknown" else tables
+    return known, question.quasi_identifiers, target
+
+
+@model("max_share", "max_excess")
+def disclosive_in_synthetic(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Found:
+    """Raab, Nowok, Dibben 2024: DiSCO."""
+    told = _of_target(classes, question, parameters)
+    allowed = parameters.get("allowed", ())
+    return _judged(oracle_of_synthesis.disclosive_in_synthetic(*told, allowed), parameters)
+
+
+@model("max_average", "max_gain", "max_excess")
+def correct_attribution(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Found:
+    """Taub, Elliot, Pampaka, Smith 2018: CAP."""
+    told = _of_target(classes, question, parameters)
+    return _judged(oracle_of_synthesis.correct_attribution(*told), parameters)

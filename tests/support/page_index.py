@@ -18,6 +18,7 @@ HEADINGS = {
     "estimate": "an estimate of the population",
     "earlier": "an earlier release",
     "events": "events of people",
+    "synthetic": "the original of a synthetic table",
     "cells": "the cells of a published table",
 }
 """What a model is computed from, in words."""
@@ -61,7 +62,7 @@ def _lines() -> Iterator[str]:
     for name, model in ALL_MODELS.items():
         is_estimate = model.answered_by == "estimate"
         kind = KINDS.get(name, "estimate, by SciPy" if is_estimate else "exact")
-        test = "no" if model.answered_by == "estimate" else f"`{name}`"
+        test = f"`{name}`" if model.in_one_statement else "no"
         where = executed.replace(", mariadb", "") if model.answered_by == "cells" else executed
         yield (
             f"| `{name}` | {model.source} | {kind} | {HEADINGS[model.answered_by]} | "

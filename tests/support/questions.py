@@ -30,6 +30,7 @@ from generated import (
 )
 from hypothesis import strategies as st
 from searches import Drawn, questions
+from synthetic_tables import Synthesis, everything, syntheses
 
 from kanon_sql.models.base import SensitiveModel
 from kanon_sql.models.catalogue import MODELS
@@ -51,6 +52,10 @@ class Asked:
     """What else kanon-sql is told."""
     earlier: Filled | None = None
     """What was released before, where something was."""
+    original: Filled | None = None
+    """What a synthetic table was made from."""
+    holdout: Filled | None = None
+    """What its generator has not seen."""
 
     @classmethod
     def of(
@@ -62,14 +67,29 @@ class Asked:
     ) -> Asked:
         return cls(table, question, table.records, reference, earlier=earlier)
 
+    @classmethod
+    def made(cls, made: Synthesis) -> Asked:
+        """What is asked of a synthetic table."""
+        beside = {"original": made.original, "holdout": made.holdout}
+        return cls(made.table, made.question, made.table.records, **beside)
+
     @property
     def expected(self) -> Any:
         return asking.near(oracle.audit(self.records, self.question))
 
-    def found(self, people: Any, voters: Any, before: Any = None, **options: Any) -> dict[str, Any]:
-        """The answer, where `people` is the table, `voters` the reference and `before` the
-        earlier release."""
+    def found(
+        self,
+        people: Any,
+        voters: Any,
+        before: Any = None,
+        original: Any = "original",
+        rest: Any = "rest",
+        **options: Any,
+    ) -> dict[str, Any]:
+        """The answer, where `people` is the table, `voters` the reference, `before` the earlier
+        release, `original` what it was made from, and `rest` the holdout."""
         beside = {"references": {"people": voters}, "earlier_releases": {"before": before}}
+        beside |= {"original": original, "holdout": rest} if self.original else {}
         return asking.figures(
             asking.audit(people, self.question, **beside, **self.options, **options)
         )
@@ -90,7 +110,8 @@ class Asked:
 
     def found_here(self) -> dict[str, Any]:
         """The answer, where all of them are Arrow tables."""
-        beside = (each.arrow if each else None for each in (self.reference, self.earlier))
+        others = (self.reference, self.earlier, self.original, self.holdout)
+        beside = (each.arrow if each else None for each in others)
         return self.found(self.table.arrow, *beside)
 
 
@@ -222,6 +243,7 @@ DRAWN: dict[str, st.SearchStrategy[Asked]] = {
     "conditions on both": some_of_both(),
     "releases": two_releases().map(lambda asked: Asked.of(asked[0], asked[2], earlier=asked[1])),
     "events": event_tables().map(lambda asked: Asked.of(*asked)),
+    "synthetic": syntheses().map(Asked.made),
 }
 
 # --- nothing left out -----------------------------------------------------------------------
@@ -393,6 +415,9 @@ EVERYTHING = {
     "after the same release": after(PEOPLE, {}),
     "events": Asked.of(*visits(['a"b', "zip ☃"], [])),
     "events of a known person": Asked.of(*visits(["kanon_records", "n"], ["{{ x }}"])),
+    "synthetic": Asked.made(everything("none")),
+    "synthetic of people": Asked.made(everything("original")),
+    "synthetic with people": Asked.made(everything("both")),
     "beside wildcards": beside(of({"k_map": {"k": 2}}, **STRICT), nulls="wildcard"),
 }
 """A question each that has every model that can be in it."""

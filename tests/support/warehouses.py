@@ -374,6 +374,7 @@ class EngineUnderTest:
 
 
 _OF_PEOPLE = (
+    "synthetic with people",
     *("people", "a survey of people", "households of people", "column sets of people"),
     *("beside a union", "beside people", "releases"),
     *("after a release", "after another release", "after the same release"),

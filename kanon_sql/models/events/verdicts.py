@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from kanon_sql.auditing.intervals import wilson
 from kanon_sql.errors import InputError
 from kanon_sql.models.base import Number
 from kanon_sql.models.events.models import KmAnonymity, KnownEvents
@@ -21,8 +22,6 @@ from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.results.table import CheckResult, Events, Summary
 from kanon_sql.sql.quoting import exactly
 
-Z = 1.959963984540054
-"""The normal quantile of a 95 % interval."""
 TAIL = 0.025
 """A chance below which a bound is rejected by what a draw finds."""
 
@@ -100,18 +99,6 @@ def _sum(terms: Sequence[Fraction]) -> Fraction:
         return sum(terms, Fraction(0))
     half = len(terms) // 2
     return _sum(terms[:half]) + _sum(terms[half:])
-
-
-def wilson(successes: int, attacked: int) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson 1927).
-
-    >>> [round(end, 4) for end in wilson(0, 120)], wilson(5, 5)[1]
-    ([0.0, 0.031], 1.0)
-    """
-    n, x = attacked, successes
-    centre = (x / n + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z * math.sqrt(x * (n - x) / n**3 + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
-    return 0.0 if x == 0 else centre - half, 1.0 if x == n else centre + half
 
 
 def upper_tail(successes: int, attacked: int, share: float) -> float:

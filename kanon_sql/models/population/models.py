@@ -18,6 +18,7 @@ class PopulationUniqueness(Model):
     worst: ClassVar = "greatest"
     read_off_sizes: ClassVar = True
     answered_by: ClassVar = "estimate"
+    in_one_statement: ClassVar = False
 
     population: Count
     """Number of people in the population from which the table was sampled."""
@@ -35,6 +36,7 @@ class KMapEstimate(Model):
     worst: ClassVar = "least"
     read_off_sizes: ClassVar = True
     answered_by: ClassVar = "estimate"
+    in_one_statement: ClassVar = False
 
     k: Count
     """Minimum number of people of the population who share the values of a class."""

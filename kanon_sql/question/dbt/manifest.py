@@ -30,7 +30,7 @@ from kanon_sql.question.dbt.node import (
     refuse_unknown,
 )
 from kanon_sql.question.dbt.project import Description, Project, connection_of, mapping
-from kanon_sql.question.other_tables import OTHER_TABLES, OtherTableKind
+from kanon_sql.question.other_tables import OTHER_TABLES, REFERENCE, OtherTableKind
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.roles import ROLES, Role
 from kanon_sql.question.spec import (
@@ -282,6 +282,7 @@ class Manifest:
             "or name the columns in a test.",
         )
         settings["references"] = self._references(node)
+        settings |= self._made_from(node)
         settings |= {
             key: value
             for key in ("where", "nulls", "sensitive_nulls")
@@ -345,23 +346,26 @@ class Manifest:
         """The checks, references and earlier releases that the tests of a node add to its meta, and
         a message for each test that the audit does not reproduce exactly."""
         others: dict[str, dict[str, Any]] = {kind.key: {} for kind in OTHER_TABLES}
-        for kind, name, other in table.other_tables():
-            others[kind.key][name] = {
-                "source": other.source,
-                **other.model_dump(exclude={"source"}, exclude_defaults=True),
-            }
+        for kind in OTHER_TABLES:
+            for name, other in table.others_of(kind):
+                others[kind.key][name] = {
+                    "source": other.source,
+                    **other.model_dump(exclude={"source"}, exclude_defaults=True),
+                }
         checks: list[Model] = []
         differences = []
         for test in node.tests:
-            reasons = list(test.differences_from(table))
+            reasons = [*test.differences_from(table), *self._another(test, others)]
             if not reasons:
                 check = test.model(
                     **test.parameters,
                     **({"sensitive": test.sensitive} if test.sensitive else {}),
                     **test.with_other_sensitive(table),
                     **{
-                        kind.prefix: self._other_table(test, kind, others[kind.key])
+                        kind.prefix: alias
                         for kind in test.others
+                        if (alias := self._other_table(test, kind, others[kind.key]))
+                        and not kind.is_single
                     },
                 )
                 of_meta = [model for model in table.checks if is_same_check(model, check, table)]
@@ -379,11 +383,35 @@ class Manifest:
                     "here in full."
                 )
         differences += (_not_run(test, [test.idle_because]) for test in node.idle)
-        return {"checks": checks, **others}, differences
+        single = {
+            kind.key: next(iter(others[kind.key].values()), None)
+            for kind in OTHER_TABLES
+            if kind.is_single
+        }
+        return {"checks": checks, **others, **single}, differences
 
     def _other_table(self, test: GenericTest, kind: OtherTableKind, tables: dict[str, Any]) -> str:
         """The name in the spec of the reference or earlier release of a test, added if it is
         new."""
+        spec, node_name = self._spec_of_other(test, kind)
+        alias = next((name for name, table in tables.items() if table == spec), None)
+        if alias is None:
+            alias = node_name
+            while alias in tables:
+                alias += "_2"
+            tables[alias] = spec
+        return alias
+
+    def _another(self, test: GenericTest, others: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+        """Why a test is not of the table's original or holdout, of which there is one."""
+        for kind in test.others if not test.rendered else ():
+            known = others[kind.key]
+            is_known = kind.is_single and bool(known)
+            if is_known and self._spec_of_other(test, kind)[0] not in known.values():
+                yield f"its {kind.noun} is not the table's"
+
+    def _spec_of_other(self, test: GenericTest, kind: OtherTableKind) -> tuple[dict[str, Any], str]:
+        """Another table of a test as a spec has it, and the name of its node."""
         arguments = test.others[kind]
         name = referenced_node(arguments["source"])
         nodes = [
@@ -393,14 +421,7 @@ class Manifest:
             raise SpecError(
                 f"the {kind.prefix} of dbt's test {test.name} is not a node of {self.path}."
             )
-        spec = {**arguments, "source": _source(nodes[0])}
-        alias = next((name for name, table in tables.items() if table == spec), None)
-        if alias is None:
-            alias = nodes[0].display_name
-            while alias in tables:
-                alias += "_2"
-            tables[alias] = spec
-        return alias
+        return {**arguments, "source": _source(nodes[0])}, nodes[0].display_name
 
     def notes(self, node: Node) -> Iterator[str]:
         """Further warnings for the report of a node."""
@@ -474,24 +495,49 @@ class Manifest:
     def _references(self, node: Node) -> dict[str, Any]:
         name = node.meta.get("reference")
         if name is None:
-            orphan_key = next((f"reference_{key}" for key in settings_of_reference(node)), None)
+            settings = settings_of_other(node, REFERENCE)
+            orphan_key = next((f"reference_{key}" for key in settings), None)
             if orphan_key or node.meta.get("k_map") is not None:
                 raise node.fail(
                     f"{orphan_key or 'k_map'} needs a reference: the name of a model, seed or "
                     "source."
                 )
             return {}
+        source = _source(self._named(node, name, REFERENCE))
+        return {str(name): {"source": source, **settings_of_other(node, REFERENCE)}}
+
+    def _made_from(self, node: Node) -> dict[str, Any]:
+        """The original and the holdout of a synthetic table."""
+        singles = [kind for kind in OTHER_TABLES if kind.is_single]
+        for kind in singles:
+            settings = settings_of_other(node, kind)
+            if settings and node.meta.get(kind.prefix) is None:
+                raise node.fail(
+                    f"{kind.prefix}_{next(iter(settings))} needs {kind.a_noun}: the name of a "
+                    "model, seed or source."
+                )
+        return {
+            kind.key: {
+                "source": _source(self._named(node, node.meta[kind.prefix], kind)),
+                **settings_of_other(node, kind),
+            }
+            for kind in singles
+            if node.meta.get(kind.prefix) is not None
+        }
+
+    def _named(self, node: Node, name: Any, kind: OtherTableKind) -> Node:
+        """The node that the meta of another one names. Raises `SpecError` unless it is one."""
         nodes = [node for node in self.nodes if name in node.names]
         if not nodes:
             display_names = [node.display_name for node in self.nodes]
             raise node.fail(
-                f'there is no model, seed or source "{name}" for its reference.'
+                f'there is no model, seed or source "{name}" for its {kind.noun}.'
                 f"{did_you_mean(str(name), display_names)}"
             )
         if len(nodes) > 1:
             candidates = " or ".join(node.unique_id for node in nodes)
-            raise node.fail(f'"{name}" for its reference is ambiguous: write {candidates}.')
-        return {str(name): {"source": _source(nodes[0]), **settings_of_reference(node)}}
+            raise node.fail(f'"{name}" for its {kind.noun} is ambiguous: write {candidates}.')
+        return nodes[0]
 
 
 def _source(node: Node) -> str:
@@ -587,12 +633,13 @@ def _settings(node: Node, role: Role, columns: Sequence[str]) -> Any:
     }
 
 
-def settings_of_reference(node: Node) -> dict[str, Any]:
-    """The settings of a node's reference, from its short keys."""
+def settings_of_other(node: Node, kind: OtherTableKind) -> dict[str, Any]:
+    """The settings of a node's reference, original or holdout, from its short keys."""
+    prefix = f"{kind.prefix}_"
     return {
-        key.removeprefix("reference_"): value
+        key.removeprefix(prefix): value
         for key, value in node.meta.items()
-        if key.startswith("reference_")
+        if key.startswith(prefix)
     }
 
 

@@ -120,7 +120,8 @@ QUASI_IDENTIFIER_KEYS = ("hierarchy", "levels", "clip")
 _TABLE_KEYS = (
     "k", "l", "t", "k_map", "checks", "reference", "reference_columns", "reference_entity",
     "reference_where", "reference_weight", "entity", "where", "nulls", "sensitive_nulls",
-    "with_other_sensitive",
+    "with_other_sensitive", "original", "original_columns", "original_entity", "original_where",
+    "holdout", "holdout_where",
 )  # fmt: skip
 _COLUMN_KEYS = ("role", *QUASI_IDENTIFIER_KEYS)
 MARKS = {"pii", "personal", "personal_data"}

@@ -15,6 +15,7 @@ from kanon_sql.errors import with_flags
 from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.models.cells import words as cells
 from kanon_sql.models.events import words as events
+from kanon_sql.models.synthetic import words as synthetic
 from kanon_sql.models.values.words import ORDER, in_order, worst_class
 from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.question.spec import SHOWN
@@ -98,6 +99,8 @@ def headline(table: TableResult) -> list[str]:
     if table.levels:
         levels = ", ".join(f"{printable(name)} {level}" for name, level in table.levels.items())
         hypothetical = [f"If the table were generalised to {levels}"]
+    if table.original:
+        return [*hypothetical, name_and_snapshot(table), *synthetic.headline(table)]
     parts = [*hypothetical, name_and_snapshot(table), *sizes(table)]
     if not table.events:
         parts.append(quasi_identifiers(table.quasi_identifiers))
@@ -222,6 +225,8 @@ def _without_empty_ends(bins: Sequence[Bin]) -> list[Bin]:
 
 def findings(table: TableResult) -> list[str]:
     """The meaning of the class sizes for each kind of attacker."""
+    if table.original:
+        return synthetic.floor(table)
     return [
         *_prosecutor(table),
         *_assumed_attackers(table),
@@ -448,6 +453,8 @@ def advice(table: TableResult) -> list[str]:
             "person are shared by fewer than 5 people."
         )
         return [*([gate] if is_open else []), *coarser]
+    if table.original:
+        return [synthetic.gate(table)] if is_open else list(_new_baseline(table))
     if is_open:
         return [
             "With --k 5 the audit ends with exit code 1 if a class is smaller than 5.",

@@ -82,6 +82,9 @@
         "earlier", "earlier_where", "earlier_columns", "earlier_quasi_identifiers", "earlier_entity",
     ],
     "events": ["events"],
+    "original": [
+        "original", "original_where", "original_columns", "original_entity", "holdout", "holdout_where",
+    ],
 }) }}
 {%- endmacro %}
 
@@ -127,6 +130,10 @@
     raw_arguments.get("quasi_identifiers") if known is none else known + kanon_sql.events_of_test(test, raw_arguments),
     raw_arguments.get("quote_columns"), entity, sensitive
 ) %}
+{% if "original" in parts %}
+{% do arguments.update({"stack": kanon_sql.stack_of_test(test, model, raw_arguments, own, sensitive)}) %}
+{{ return(arguments) }}
+{% endif %}
 {% if "reference" in parts %}
 {% do arguments.update(kanon_sql.reference_of_test(test, raw_arguments, own, arguments.pop("wildcard", false))) %}
 {{ return(arguments) }}
@@ -492,6 +499,80 @@
 {% do arguments.update({"values": {"column": own["sensitive"], "reference": value, "how": "as_is"}}) %}
 {% endif %}
 {{ return(arguments) }}
+{%- endmacro %}
+
+
+{#
+    The stacked tables of a test on a synthetic one: the model, its original and a holdout. Whole
+    records are compared by the columns that all of them have; `quasi_identifiers` may then be a part
+    of these, and identifiers are left out of the models.
+#}
+{% macro stack_of_test(test, model, raw_arguments, own, sensitive=none) -%}
+{% do kanon_sql.refuse(test ~ ": max_excess needs holdout, records that the generator has not seen") if raw_arguments.get("max_excess") is not none and raw_arguments.get("holdout") is none %}
+{% set quoted = kanon_sql.quotes_all(raw_arguments.get("quote_columns")) %}
+{% set entity = raw_arguments.get("entity") %}
+{% set names = raw_arguments["quasi_identifiers"] + ([sensitive] if sensitive is not none else []) %}
+{% set named = kanon_sql.names_in_other(
+    test, "original_columns", "original", raw_arguments.get("original_columns"),
+    names + [entity] | reject("none") | list, "has no part in the test"
+) %}
+{% set whose = raw_arguments.get("original_entity") %}
+{% set whose = whose if whose is not none else named.get(entity, entity) %}
+{% set whose = kanon_sql.column_of(test, "original_entity", whose, quoted) %}
+{% set columns = own["columns"] + ([own["sensitive"]] if sensitive is not none else []) %}
+{% set there = [] %}
+{% for name in names %}
+{% do there.append(kanon_sql.column_of(test, "original_columns", named.get(name, name), quoted)) %}
+{% endfor %}
+{% if test == "copied_records" %}
+{% set known = [] %}
+{% for name in columns + there + [own["entity"], whose] | reject("none") | list %}
+{% do known.append(kanon_sql.bare_name(name)) %}
+{% endfor %}
+{% for name in kanon_sql.shared_columns(model, raw_arguments) if kanon_sql.bare_name(name) not in known %}
+{% do columns.append(name) %}
+{% do there.append(name) %}
+{% endfor %}
+{% endif %}
+{% set tables = [kanon_sql.stacked_table("s", own["relation"], columns, own["entity"])] %}
+{% for argument in ["original", "holdout"] if argument == "original" or raw_arguments.get(argument) is not none %}
+{% set relation = kanon_sql.relation_of_test(test, argument, raw_arguments.get(argument), "patients") %}
+{% do tables.append(kanon_sql.stacked_table("oh"[loop.index0], kanon_sql.records_of_other(
+    test, relation, "kanon_" ~ argument, there + [whose], raw_arguments.get(argument ~ "_where")
+), there, whose)) %}
+{% endfor %}
+{{ return({"tables": tables, "columns": columns, "people": whose is not none}) }}
+{%- endmacro %}
+
+
+{# One of the stacked tables. People are compared as text, as one of the tables may have none. #}
+{% macro stacked_table(letter, relation, columns, person) -%}
+{% set cells = [] %}
+{% for column in columns %}
+{% do cells.append({"column": column, "how": "as_is"}) %}
+{% endfor %}
+{{ return({
+    "letter": letter, "relation": relation, "cells": cells,
+    "person": {"column": person, "how": "as_text"} if person is not none else none,
+}) }}
+{%- endmacro %}
+
+
+{# The columns that a model and the relations beside it have in common, in the order of the model. #}
+{% macro shared_columns(model, raw_arguments) -%}
+{% set known = [] %}
+{% for relation in [model, raw_arguments.get("original"), raw_arguments.get("holdout")] if relation is not none and kanon_sql.may_be_queried(relation) %}
+{% do known.append(get_columns_in_query("select * from " ~ relation)) %}
+{% endfor %}
+{% set shared = [] %}
+{% for name in known[0] if known %}
+{% set others = namespace(all=true) %}
+{% for columns in known if name not in columns %}
+{% set others.all = false %}
+{% endfor %}
+{% do shared.append(adapter.quote(name)) if others.all %}
+{% endfor %}
+{{ return(shared) }}
 {%- endmacro %}
 
 

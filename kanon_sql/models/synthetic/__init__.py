@@ -1,0 +1,1 @@
+"""What a synthetic table tells of the people it was made from."""

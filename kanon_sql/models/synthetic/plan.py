@@ -1,0 +1,586 @@
+"""The steps on a synthetic table beside its original.
+
+All records are stacked, each with a 1 for the table that it is of, and counted in one GROUP BY: by
+the quasi-identifiers, by these and a sensitive attribute, by all columns that the tables share, and
+by each small set of quasi-identifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from kanon_sql.errors import SpecError, located, option, plural
+from kanon_sql.models.base import Model
+from kanon_sql.models.synthetic.models import (
+    AttributionModel,
+    CopiedRecords,
+    CorrectAttribution,
+    DisclosiveInSynthetic,
+    ReplicatedUniques,
+    SinglingOut,
+    SyntheticModel,
+)
+from kanon_sql.plan.answers import Answers
+from kanon_sql.plan.bound_columns import bound_column
+from kanon_sql.plan.check_scope import CheckScope, sensitive_name
+from kanon_sql.plan.column_sets import Subset, refuse_too_many, sizes_of, subsets_up_to
+from kanon_sql.plan.other_columns import countable
+from kanon_sql.plan.question import (
+    BoundCheck,
+    BoundColumn,
+    Comparison,
+    OtherTable,
+    ResolvedQuestion,
+)
+from kanon_sql.plan.steps import (
+    PlannedStep,
+    audited,
+    name_list,
+    other_records,
+    records,
+    step,
+    with_entity,
+    with_records,
+)
+from kanon_sql.question.other_tables import HOLDOUT, ORIGINAL
+from kanon_sql.sql.dialects.rules import BLANK_FIRST
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row, family
+
+MADE_FROM, IN_BOTH, IN_COMMON = "made_from", "people_in_both", "values_in_common"
+CLASSES, COPIES = "synthetic_classes", "copied_records"
+_FLOATS = {"DOUBLE", "FLOAT", "REAL"}
+
+
+class ComparedColumn(NamedTuple):
+    """A column of the synthetic table with its counterpart in each of the other tables."""
+
+    columns: tuple[BoundColumn, ...]
+    """In the synthetic table, the original and the holdout, if there is one."""
+
+    @property
+    def name(self) -> str:
+        return self.columns[0].name
+
+    @property
+    def can_be_equal(self) -> bool:
+        """Whether values of all tables can be equal, if only as text."""
+        kinds = {family(column.type) or "text" for column in self.columns}
+        return len(kinds - {"text", "nothing"}) <= 1
+
+    @property
+    def as_text(self) -> bool:
+        """Whether the values are compared as text, as their types would merge or refuse them."""
+        types = {column.type for column in self.columns}
+        kinds = {family(column.type) for column in self.columns}
+        is_one_kind = len(kinds) == 1 and not kinds & {"text", ""}
+        return len(types) > 1 and (not is_one_kind or bool(types & _FLOATS))
+
+    @property
+    def stacked(self) -> BoundColumn:
+        """The column of the stack."""
+        own = replace(self.columns[0], generalised=None, joined=None, started=None)
+        return replace(own, type="VARCHAR") if self.as_text else own
+
+
+class StackedCell(NamedTuple):
+    """A column of a stacked table, with how its cells are compared, as template arguments."""
+
+    column: BoundColumn
+    how: Comparison
+
+    @classmethod
+    def of(cls, column: BoundColumn, as_text: bool) -> StackedCell:
+        is_text = column.type == "VARCHAR"
+        return cls(column, "as_text" if as_text and not is_text else "as_is")
+
+
+class StackedTable(NamedTuple):
+    """One of the stacked tables, as template arguments."""
+
+    letter: str
+    relation: str
+    cells: tuple[StackedCell, ...]
+    person: StackedCell | None
+
+
+class Stack(NamedTuple):
+    """The tables below one another, as template arguments."""
+
+    tables: tuple[StackedTable, ...]
+    columns: tuple[BoundColumn, ...]
+    people: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyntheticStep(PlannedStep):
+    """A step whose rows answer checks, which count as many records (people) as the first ones."""
+
+    checks: tuple[BoundCheck, ...]
+    counts_all: bool = True
+    """Whether it counts every record: not where those without a value are left out."""
+
+    def agrees(self, question: ResolvedQuestion, answers: Answers) -> bool:
+        first = answers.row(MADE_FROM)
+        rows = answers.rows(self.name)
+        if not (self.counts_all and first and rows and "kanon_attacked" in rows[0]):
+            return True
+        return all(
+            sum(int(row[name] or 0) for row in rows) == attacked(first, letter)
+            for name, letter in (("kanon_attacked", "o"), ("kanon_holdout", "h"))
+            if name in rows[0]
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopiesStep(SyntheticStep):
+    """The step on whole records: of the columns that have values in common with the original."""
+
+    columns: tuple[ComparedColumn, ...]
+    of: Callable[[Sequence[ComparedColumn]], Statement]
+
+    def chosen(self, answers: Answers) -> Statement:
+        return self.of(self.comparable(answers))
+
+    def comparable(self, answers: Answers) -> list[ComparedColumn]:
+        """The columns with a value in common, or without any value in both tables."""
+        rows = answers.rows(IN_COMMON)
+        return [
+            column
+            for column, row in zip(self.columns, rows, strict=True)
+            if not _has_nothing_in_common(row)
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimsStep(SyntheticStep):
+    """The step on small sets of quasi-identifiers."""
+
+    sets: tuple[tuple[int, int], ...]
+    """The number of sets by their size."""
+
+
+def attacked(row: Row, letter: str) -> int:
+    """The people of a table, or its records without an entity."""
+    people = row[f"kanon_people_{letter}"]
+    return int(row[f"kanon_records_{letter}"] if people is None else people)
+
+
+def bound(model: SyntheticModel, scope: CheckScope) -> BoundCheck:
+    """A check with its sensitive attribute. Raises `SpecError` without an original."""
+    spec = scope.spec
+    if spec.original is None:
+        raise SpecError(
+            f"{model.name()} needs an original, the table that a synthetic one was made from: "
+            f"name it with {option('original', 'SRC')}."
+        )
+    if model.parameters.get("max_excess") is not None and spec.holdout is None:
+        raise SpecError(
+            f"{model.name()}: max_excess needs a holdout, records that the generator has not seen: "
+            f"name it with {option('holdout', 'SRC')}."
+        )
+    if isinstance(model, SinglingOut):
+        columns = next(other for other in scope.others if other.kind is ORIGINAL).columns
+        refuse_too_many(f"{model.name()} m={model.m}", len(columns), model.m)
+    if not isinstance(model, AttributionModel):
+        return BoundCheck(model, requested=True)
+    name = sensitive_name(model, scope.table, scope.sensitive)
+    column = next(column for column in scope.sensitive if column.name == name)
+    named = model.model_copy(update={"sensitive": name})
+    return BoundCheck(named, requested=True, column=column)
+
+
+def measured(scope: CheckScope, requested: Sequence[Model]) -> Iterator[BoundCheck]:
+    """What is measured of a synthetic table unless something is required, or asked of it."""
+    if any(model.gates or isinstance(model, SyntheticModel) for model in requested):
+        return
+    models: list[SyntheticModel] = [CopiedRecords(), ReplicatedUniques(), SinglingOut()]
+    yield from (BoundCheck(model, requested=False) for model in models)
+    for column in scope.sensitive:
+        for of_values in (DisclosiveInSynthetic, CorrectAttribution):
+            model = of_values(sensitive=column.name)
+            yield BoundCheck(model, requested=False, column=column)
+
+
+def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:
+    """The stacked tables of a check's own statement."""
+    targets = [_pair(question, check.column)] if check.column else []
+    if isinstance(check.model, CopiedRecords):
+        yield "stack", _stack(question, list(shared_columns(question)))
+    else:
+        yield "stack", _stack(question, [*_keys(question), *targets])
+
+
+# --- the columns ----------------------------------------------------------------------------
+
+
+def _others(question: ResolvedQuestion) -> list[OtherTable]:
+    """The original, and the holdout if there is one."""
+    return [question.made_from[kind] for kind in (ORIGINAL, HOLDOUT) if kind in question.made_from]
+
+
+def _pair(question: ResolvedQuestion, column: BoundColumn) -> ComparedColumn:
+    """A key or a target with its counterparts. Raises `SpecError` if they can never be equal."""
+    own = _at_level(question, column)
+    others = _others(question)
+    compared = ComparedColumn((own, *(other.column_of(column) for other in others)))
+    if not compared.can_be_equal:
+        other, there = next(
+            (other, there)
+            for other, there in zip(others, compared.columns[1:], strict=True)
+            if not ComparedColumn((own, there)).can_be_equal
+        )
+        with located(*other.kind.place(other.name)):
+            raise SpecError(
+                f'{other.called}: column "{there.name}" is {there.type}, and "{own.name}" of '
+                f"{question.table.name} is {own.type}: they can never be equal. Give both the same "
+                "type."
+            )
+    return compared
+
+
+def _at_level(question: ResolvedQuestion, column: BoundColumn) -> BoundColumn:
+    """The column as it is compared: at its level, if it has one."""
+    columns = (*question.quasi_identifiers, *question.sensitive)
+    return next(each for each in columns if each.name == column.name)
+
+
+def _keys(question: ResolvedQuestion) -> list[ComparedColumn]:
+    return [_pair(question, column) for column in question.quasi_identifiers]
+
+
+def _counterparts(question: ResolvedQuestion) -> Iterator[ComparedColumn]:
+    """Every column of the synthetic table that all tables have, but entity and identifiers, in the
+    order of the table."""
+    others = _others(question)
+    required = {column.name: column for column in _required(question)}
+    shared = {name for name in others[0].shared if all(name in other.shared for other in others)}
+    for number, column in enumerate(question.table.columns, start=1):
+        if column.name in required:
+            yield _pair(question, required[column.name])
+        elif column.name in shared:
+            counterparts = (other.shared[column.name] for other in others)
+            own = bound_column(column)
+            is_generated = own.alias.casefold().startswith("kanon_") or BLANK_FIRST.match(own.alias)
+            alias = f"kanon_shared_{number}" if is_generated else own.alias
+            yield ComparedColumn((replace(own, alias=alias), *counterparts))
+
+
+def _required(question: ResolvedQuestion) -> tuple[BoundColumn, ...]:
+    """The keys and the targets, which must have values in common with the original."""
+    return (*question.quasi_identifiers, *question.sensitive)
+
+
+def _is_countable(question: ResolvedQuestion, compared: ComparedColumn) -> bool:
+    """Whether every table can group the values of a column, and types let them be equal."""
+    tables = (question.table, *(other.table for other in _others(question)))
+    for table, column in zip(tables, compared.columns, strict=True):
+        raw = next(each for each in table.columns if each.name == column.name)
+        usable = column.generalised or list(countable([raw], question))
+        if not usable or family(column.type) in ("nested", "span"):
+            return False
+    return compared.can_be_equal
+
+
+def shared_columns(question: ResolvedQuestion) -> Iterator[ComparedColumn]:
+    """The columns of whole records."""
+    return (each for each in _counterparts(question) if _is_countable(question, each))
+
+
+def types_differ(question: ResolvedQuestion) -> list[str]:
+    """The names of shared columns whose types can't be compared."""
+    return [each.name for each in _counterparts(question) if not _is_countable(question, each)]
+
+
+# --- the stack ------------------------------------------------------------------------------
+
+
+def _stack(question: ResolvedQuestion, compared: Sequence[ComparedColumn]) -> Stack:
+    """The tables with these columns."""
+    others = _others(question)
+    entities = [question.entity, *(other.entity for other in others)]
+    named = [entity for entity in entities if entity]
+    as_text = len({entity.type for entity in named}) > 1 or len(named) < len(entities)
+    own = with_entity(question, [each.columns[0] for each in compared])
+    relations = [records(question, own)]
+    for index, other in enumerate(others, start=1):
+        columns = [each.columns[index] for each in compared]
+        relations.append(
+            other_records(other, [*columns, *([other.entity] if other.entity else [])])
+        )
+    tables = tuple(
+        StackedTable(
+            letter,
+            relation,
+            tuple(StackedCell.of(each.columns[index], each.as_text) for each in compared),
+            StackedCell.of(entity, as_text) if entity else None,
+        )
+        for index, (letter, relation, entity) in enumerate(
+            zip("soh", relations, entities, strict=False)
+        )
+    )
+    return Stack(tables, tuple(each.stacked for each in compared), bool(named))
+
+
+# --- the steps ------------------------------------------------------------------------------
+
+
+def steps(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+    """Every step on a synthetic table; none without an original."""
+    if ORIGINAL not in question.made_from:
+        return
+    yield PlannedStep(
+        statement=_made_from(question), refuse=lambda rows: _is_empty(question, rows[0])
+    )
+    if HOLDOUT in question.made_from and question.made_from[HOLDOUT].entity:
+        yield PlannedStep(
+            statement=_people_in_both(question), refuse=lambda rows: _in_both(question, rows[0])
+        )
+    columns = list(shared_columns(question))
+    yield PlannedStep(
+        statement=_values_in_common(question, columns),
+        when=with_records,
+        refuse=partial(_nothing_in_common, question, columns),
+    )
+    yield from _steps_of_checks(question, columns)
+
+
+def _steps_of_checks(
+    question: ResolvedQuestion, columns: Sequence[ComparedColumn]
+) -> Iterator[PlannedStep]:
+    def of(*models: type[Model]) -> tuple[BoundCheck, ...]:
+        return tuple(check for check in question.checks if isinstance(check.model, models))
+
+    if uniques := of(ReplicatedUniques):
+        yield SyntheticStep(statement=_uniques(question), when=with_records, checks=uniques)
+    for column in question.sensitive:
+        of_column = tuple(
+            check for check in of(AttributionModel) if check.column == _raw(column, question)
+        )
+        if of_column:
+            yield SyntheticStep(
+                statement=_attributed(question, column, of_column),
+                when=with_records,
+                checks=of_column,
+                counts_all=not question.unknown,
+            )
+    if copies := of(CopiedRecords):
+        statement = partial(_copies, question)
+        yield CopiesStep(
+            statement=statement(columns),
+            when=with_records,
+            checks=copies,
+            columns=tuple(columns),
+            of=statement,
+        )
+    claims = of(SinglingOut)
+    most = dict.fromkeys(check.model.parameters["m"] for check in claims)
+    for m in most:
+        name = "singling_out" if len(most) == 1 else f"singling_out_{m}"
+        subsets = subsets_up_to(len(question.quasi_identifiers), m)
+        yield ClaimsStep(
+            statement=_claims(question, name, m, subsets),
+            when=with_records,
+            checks=tuple(check for check in claims if check.model.parameters["m"] == m),
+            sets=tuple((size.number, 1 + size.last - size.first) for size in sizes_of(subsets)),
+        )
+
+
+def _raw(column: BoundColumn, question: ResolvedQuestion) -> BoundColumn:
+    """The sensitive attribute at raw values, as checks have it."""
+    return next(each for each in question.roles.sensitive if each.name == column.name)
+
+
+def _tables_in_words(question: ResolvedQuestion) -> str:
+    names = [audited(question), *(other.table.name for other in _others(question))]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _units(question: ResolvedQuestion) -> str:
+    return "people" if question.made_from[ORIGINAL].entity else "records"
+
+
+def _made_from(question: ResolvedQuestion) -> Statement:
+    others = _others(question)
+    tables = [
+        StackedTable(
+            letter,
+            other_records(other, [other.entity or other.quasi_identifiers[0]]),
+            (),
+            StackedCell.of(other.entity, as_text=False) if other.entity else None,
+        )
+        for letter, other in zip("oh", others, strict=False)
+    ]
+    return step(
+        question,
+        MADE_FROM,
+        f"How many records{' and people' if others[0].entity else ''} have "
+        f"{' and '.join(other.table.name for other in others)}?",
+        render("made_from", tables=tables),
+    )
+
+
+def _is_empty(question: ResolvedQuestion, row: Row) -> str | None:
+    for letter, other in zip("oh", _others(question), strict=False):
+        if not row[f"kanon_records_{letter}"]:
+            return (
+                f"{other.table.name}: {other.called} has no record to compare with. Check the "
+                "source and the filter."
+            )
+    return None
+
+
+def _people_in_both(question: ResolvedQuestion) -> Statement:
+    original, holdout = _others(question)
+    columns = ComparedColumn(tuple(other.entity for other in (original, holdout) if other.entity))
+    tables = [
+        StackedTable(
+            letter, other_records(other, [entity]), (), StackedCell.of(entity, columns.as_text)
+        )
+        for letter, other, entity in zip("oh", (original, holdout), columns.columns, strict=True)
+    ]
+    return step(
+        question,
+        IN_BOTH,
+        f"How many people of {holdout.table.name} are in {original.table.name} too?",
+        render("people_in_both", original=tables[0], holdout=tables[1]),
+    )
+
+
+def _in_both(question: ResolvedQuestion, row: Row) -> str | None:
+    both, people = int(row["kanon_in_both"]), int(row["kanon_people"])
+    if not both:
+        return None
+    return (
+        f"{question.made_from[HOLDOUT].table.name}: {both:,} of {people:,} people of the holdout "
+        f"{'is' if both == 1 else 'are'} in the original: a holdout must not have been used."
+    )
+
+
+def _values_in_common(question: ResolvedQuestion, columns: Sequence[ComparedColumn]) -> Statement:
+    others = _others(question)[:1]
+    without_holdout = [ComparedColumn(each.columns[:2]) for each in columns]
+    stacks = [
+        _stack_of_values(question, others[0], each, column.as_text)
+        for each, column in zip(without_holdout, columns, strict=True)
+    ]
+    return step(
+        question,
+        IN_COMMON,
+        f"How many values has each column of {audited(question)}, and how many in common with "
+        f"{others[0].table.name}?",
+        render("values_in_common", stacks=stacks),
+    )
+
+
+def _stack_of_values(
+    question: ResolvedQuestion, original: OtherTable, compared: ComparedColumn, as_text: bool
+) -> Stack:
+    """One column of the synthetic table and of the original."""
+    own, there = compared.columns
+    relations = (records(question, [own]), other_records(original, [there]))
+    tables = tuple(
+        StackedTable(letter, relation, (StackedCell.of(column, as_text),), None)
+        for letter, relation, column in zip("so", relations, compared.columns, strict=True)
+    )
+    return Stack(tables, (compared.stacked,), people=False)
+
+
+def _has_nothing_in_common(row: Row) -> bool:
+    is_empty = not row["kanon_in_synthetic"] and not row["kanon_in_original"]
+    return not row["kanon_common"] and not is_empty
+
+
+def _nothing_in_common(
+    question: ResolvedQuestion, columns: Sequence[ComparedColumn], rows: Sequence[Row]
+) -> str | None:
+    """Error message if a key or a target has no value in common: every figure would be 0."""
+    required = {column.name for column in _required(question)}
+    names = [
+        column.name
+        for column, row in zip(columns, rows, strict=True)
+        if column.name in required and _has_nothing_in_common(row)
+    ]
+    if not names:
+        return None
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    has, it = ("has", "it") if len(names) == 1 else ("have", "each")
+    return (
+        f"{question.table.name}: {listed} {has} no value in common with the original (02138 "
+        f"against 2138?): write both the same way, or give {it} a level."
+    )
+
+
+def _uniques(question: ResolvedQuestion) -> Statement:
+    keys = _keys(question)
+    return step(
+        question,
+        CLASSES,
+        f"How many {_units(question)} of the original are alone by "
+        f"{name_list(question.quasi_identifiers)}, found, and again alone, of "
+        f"{_tables_in_words(question)}?",
+        render("replicated_uniques", stack=_stack(question, keys)),
+        ReplicatedUniques,
+    )
+
+
+def lists_of_allowed(checks: Sequence[BoundCheck]) -> list[list[Any]]:
+    """The different lists of values that do no harm; an empty one where nothing is allowed."""
+    lists = [
+        list(check.model.allowed or ())
+        for check in checks
+        if isinstance(check.model, DisclosiveInSynthetic)
+    ]
+    return [values for index, values in enumerate(lists) if values not in lists[:index]] or [[]]
+
+
+def _attributed(
+    question: ResolvedQuestion, column: BoundColumn, checks: Sequence[BoundCheck]
+) -> Statement:
+    models = dict.fromkeys(type(check.model) for check in checks)
+    return step(
+        question,
+        f"synthetic_{column.name}",
+        f"How many {_units(question)} of the original are told their {column.name}, or guess it, "
+        f"by {name_list(question.quasi_identifiers)}, of {_tables_in_words(question)}?",
+        render(
+            "disclosive_in_synthetic",
+            stack=_stack(question, [*_keys(question), _pair(question, column)]),
+            allowed=lists_of_allowed(checks),
+            unknown=question.unknown,
+        ),
+        *models,
+    )
+
+
+def _copies(question: ResolvedQuestion, columns: Sequence[ComparedColumn]) -> Statement:
+    return step(
+        question,
+        COPIES,
+        f"How many {_units(question)} of the original are in the synthetic table, whole "
+        f"({plural(len(columns), 'column')}), of {_tables_in_words(question)}?",
+        render("copied_records", stack=_stack(question, columns)),
+        CopiedRecords,
+        only="without columns that have no value in common with the original",
+    )
+
+
+def _claims(question: ResolvedQuestion, name: str, m: int, subsets: Sequence[Subset]) -> Statement:
+    keys = _keys(question)
+    return step(
+        question,
+        name,
+        f"How many {_units(question)} of the original are singled out by at most {m} of "
+        f"{name_list(question.quasi_identifiers)}, of {_tables_in_words(question)}?",
+        render(
+            "singling_out",
+            stack=_stack(question, keys),
+            subsets=subsets,
+            sizes=[size.number for size in sizes_of(subsets)],
+        ),
+        SinglingOut,
+    )

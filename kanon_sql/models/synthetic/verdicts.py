@@ -1,0 +1,413 @@
+"""The family of checks on a synthetic table beside its original.
+
+A share is exact. What it is above that of a holdout is known within an interval, so that a bound on
+the difference is kept, exceeded, or left open by a holdout too small to tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from kanon_sql.auditing.findings import at_most
+from kanon_sql.auditing.intervals import newcombe
+from kanon_sql.models.base import Number
+from kanon_sql.models.synthetic.models import (
+    CopiedRecords,
+    CorrectAttribution,
+    DisclosiveInSynthetic,
+    ReplicatedUniques,
+    SinglingOut,
+    SyntheticModel,
+)
+from kanon_sql.models.synthetic.plan import (
+    IN_COMMON,
+    MADE_FROM,
+    ClaimsStep,
+    CopiesStep,
+    SyntheticStep,
+    attacked,
+    lists_of_allowed,
+    types_differ,
+)
+from kanon_sql.plan.answers import Answers
+from kanon_sql.plan.plan import Plan
+from kanon_sql.plan.question import BoundCheck
+from kanon_sql.results.table import CheckResult, MadeFrom
+from kanon_sql.sql.quoting import exactly
+from kanon_sql.sql.tables import Row
+
+Figure = Fraction | float
+NEARLY_A_NUMBER = Fraction(95, 100)
+"""Share of the records above which a column with so many values is taken for a running number."""
+LEAST_NUMBERED = 20
+"""Minimum number of records for that: of fewer, any column may have as many values."""
+
+
+class BesideHoldout(NamedTuple):
+    """What is counted of the original and of the holdout, in the same way."""
+
+    of_original: Figure
+    original: int
+    of_holdout: Figure
+    holdout: int
+
+    @property
+    def shares(self) -> tuple[Figure, Figure] | None:
+        if not self.original or not self.holdout:
+            return None
+        return self.of_original / Fraction(self.original), self.of_holdout / Fraction(self.holdout)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the difference; None if one of the tables has no records."""
+        if self.shares is None:
+            return None
+        x, y = float(self.of_original), float(self.of_holdout)
+        return newcombe(x, self.original, y, self.holdout)
+
+    def to_dict(self) -> dict[str, Any]:
+        of_original, of_holdout = self.shares or (None, None)
+        excess = None if of_original is None or of_holdout is None else of_original - of_holdout
+        return {
+            "attacked": self.holdout,
+            "share": _float(of_holdout),
+            "share_in_original": _float(of_original),
+            "excess": _float(excess),
+            "interval": self.interval,
+        }
+
+
+class Finding(NamedTuple):
+    """The figures of a check: what it achieved, what is bounded, and the rest."""
+
+    achieved: Figure | None
+    bounded: Mapping[str, Figure | None]
+    """Each figure with a bound, by its parameter."""
+    details: Mapping[str, Any]
+    compared: BesideHoldout | None
+
+
+def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
+    """The result of a check on a synthetic table."""
+    model = check.model
+    assert isinstance(model, SyntheticModel)
+    step = next(step for step in plan.of(SyntheticStep) if check in step.checks)
+    rows = answers.rows(step.name)
+    find: Callable[..., Finding] = _FINDINGS[type(model)]
+    finding = find(step, rows, check, answers)
+    holds, evidence = _verdict(model, finding)
+    return CheckResult(
+        model=model.name(),
+        parameters=model.parameters,
+        holds=holds if check.gates else None,
+        achieved=_float(finding.achieved),
+        details={
+            "evidence": evidence,
+            **finding.details,
+            "holdout": finding.compared.to_dict() if finding.compared else None,
+        },
+    )
+
+
+def _verdict(model: SyntheticModel, finding: Finding) -> tuple[bool | None, str]:
+    """The verdict and its evidence. One bound violated is a violation; else one that can't be
+    judged leaves the check undecided."""
+    bounds = {name: getattr(model, name) for name in finding.bounded}
+    verdicts = [
+        None if finding.bounded[name] is None else at_most(finding.bounded[name] or 0, bound)
+        for name, bound in bounds.items()
+        if bound is not None
+    ]
+    max_excess = model.parameters.get("max_excess")
+    if False in verdicts or max_excess is None:
+        return _of_all(verdicts), "exact"
+    verdicts.append(_excess_verdict(finding.compared, max_excess))
+    return _of_all(verdicts), "interval"
+
+
+def _of_all(verdicts: Sequence[bool | None]) -> bool | None:
+    if False in verdicts:
+        return False
+    return None if None in verdicts else True
+
+
+def _excess_verdict(compared: BesideHoldout | None, bound: Number) -> bool | None:
+    interval = compared.interval if compared else None
+    if interval is None:
+        return None
+    low, high = (Fraction(end) for end in interval)
+    if low > exactly(bound):
+        return False
+    return True if high <= exactly(bound) else None
+
+
+def _float(figure: Figure | None) -> float | None:
+    return None if figure is None else float(figure)
+
+
+def _share(count: int, total: int) -> Fraction | None:
+    return Fraction(count, total) if total else None
+
+
+# --- uniques and copies ---------------------------------------------------------------------
+
+
+def _counts(row: Row, *names: str) -> dict[str, int]:
+    return {name: int(row[f"kanon_{name}"] or 0) for name in names}
+
+
+def _compared_uniques(row: Row) -> BesideHoldout | None:
+    """Those alone in the original and the holdout together, of either."""
+    if "kanon_alone_in_holdout" not in row:
+        return None
+    x, y, holdout = (
+        int(row[f"kanon_{name}"] or 0)
+        for name in ("alone_in_original", "alone_in_holdout", "holdout")
+    )
+    return BesideHoldout(Fraction(x), int(row["kanon_attacked"]), Fraction(y), holdout)
+
+
+def _copied(step: CopiesStep, rows: Sequence[Row], _: BoundCheck, answers: Answers) -> Finding:
+    [row] = rows
+    counts = _counts(row, "attacked", "unique_in_original")
+    counts |= {
+        "unique_copied": int(row["kanon_unique_found"]),
+        "copied": int(row["kanon_found"]),
+        **_counts(row, "copying", "synthetic"),
+    }
+    share = _share(counts["unique_copied"], counts["attacked"])
+    columns = [column.name for column in step.comparable(answers)]
+    left_out = [column.name for column in step.columns if column.name not in columns]
+    return Finding(
+        share,
+        {"max_share": share},
+        {**counts, "columns": columns, "left_out": left_out},
+        _compared_uniques(row),
+    )
+
+
+def _replicated(_: SyntheticStep, rows: Sequence[Row], __: BoundCheck, ___: Answers) -> Finding:
+    [row] = rows
+    names = ("attacked", "unique_in_original", "replicated", "unique_found", "found")
+    counts = _counts(row, *names, "unique_in_synthetic", "synthetic")
+    share = _share(counts["replicated"], counts["attacked"])
+    return Finding(share, {"max_share": share}, counts, _compared_uniques(row))
+
+
+# --- small sets of columns ------------------------------------------------------------------
+
+
+def _singled_out(step: ClaimsStep, rows: Sequence[Row], _: BoundCheck, answers: Answers) -> Finding:
+    [row] = rows
+    first = answers.row(MADE_FROM) or {}
+    total = attacked(first, "o")
+    by_size = [
+        {
+            "size": size,
+            "sets": sets,
+            **{
+                name: int(row[f"kanon_{name}_{size}"])
+                for name in ("claims", "correct", "nobody", "singled_out")
+            },
+        }
+        for size, sets in step.sets
+    ]
+    claims, correct = (sum(size[name] for size in by_size) for name in ("claims", "correct"))
+    singled_out = int(row["kanon_singled_out"])
+    share, rate = _share(singled_out, total), _share(correct, claims)
+    compared = None
+    if "kanon_alone_in_holdout" in row:
+        x, y = (int(row[f"kanon_alone_in_{table}"]) for table in ("original", "holdout"))
+        compared = BesideHoldout(Fraction(x), total, Fraction(y), attacked(first, "h"))
+    details = {
+        "attacked": total,
+        "singled_out": singled_out,
+        "claims": claims,
+        "correct": correct,
+        "rate": _float(rate),
+        "by_size": by_size,
+    }
+    return Finding(share, {"max_share": share, "max_rate": rate}, details, compared)
+
+
+# --- the target -----------------------------------------------------------------------------
+
+
+def _total(rows: Sequence[Row], name: str) -> int:
+    return sum(int(row[f"kanon_{name}"] or 0) for row in rows)
+
+
+def _attacked_in_holdout(rows: Sequence[Row], answers: Answers) -> int | None:
+    """Those of the holdout with a value; None without a holdout."""
+    has_holdout = "kanon_records_h" in (answers.row(MADE_FROM) or {})
+    return _total(rows, "holdout") if has_holdout else None
+
+
+def _disclosive(
+    step: SyntheticStep, rows: Sequence[Row], check: BoundCheck, answers: Answers
+) -> Finding:
+    model = check.model
+    assert isinstance(model, DisclosiveInSynthetic)
+    number = 1 + lists_of_allowed(step.checks).index(list(model.allowed or ()))
+    total, holdout = _total(rows, "attacked"), _attacked_in_holdout(rows, answers)
+    claimed, correct = (_total(rows, f"{name}_{number}") for name in ("claimed", "correct"))
+    share = _share(correct, total)
+    details = {
+        "attacked": total,
+        "matched": _total(_found(rows), "attacked"),
+        "claimed": claimed,
+        "correct": correct,
+        "precision": _float(_share(correct, claimed)),
+        **{
+            name: _total(rows, f"{name}_{number}")
+            for name in ("correct_in_original", "unique_correct", "disclosive_in_original")
+        },
+    }
+    compared = None
+    if holdout is not None:
+        in_holdout = _total(rows, f"correct_in_holdout_{number}")
+        compared = BesideHoldout(Fraction(correct), total, Fraction(in_holdout), holdout)
+    return Finding(share, {"max_share": share}, details, compared)
+
+
+def _found(rows: Sequence[Row]) -> Sequence[Row]:
+    """The rows of the classes that the synthetic table has."""
+    return [row for row in rows if row["kanon_size"]]
+
+
+def _chances(rows: Sequence[Row], name: str) -> Figure:
+    """Sum of the chances of a correct guess, each a count over the size of a class: exact, but for
+    those of people, which the database adds up."""
+    terms = [(row[f"kanon_{name}"] or 0, int(row["kanon_size"])) for row in _found(rows)]
+    if any(isinstance(count, float) for count, _ in terms):
+        return sum(float(count) / size for count, size in terms)
+    return sum((Fraction(int(count), size) for count, size in terms), Fraction(0))
+
+
+def _attribution(
+    _: SyntheticStep, rows: Sequence[Row], __: BoundCheck, answers: Answers
+) -> Finding:
+    total, holdout = _total(rows, "attacked"), _attacked_in_holdout(rows, answers)
+    found = _found(rows)
+    matched, alone = _total(found, "attacked"), _total(found, "alone")
+    right = _chances(rows, "right")
+    average = right / Fraction(matched) if matched else None
+    baseline = Fraction(_total(found, "base"), total * matched) if matched else None
+    gain = None if average is None or baseline is None else average - baseline
+    by_original = sum(float(row["kanon_right_by_original"] or 0) for row in rows)
+    right_alone = _chances(rows, "right_alone")
+    details = {
+        "attacked": total,
+        "matched": matched,
+        "zero_cap": _float(right / Fraction(total)) if total else None,
+        "baseline": _float(baseline),
+        "gain": _float(gain),
+        "original": by_original / total if total else None,
+        "unique": {
+            "matched": alone,
+            "average": _float(right_alone / Fraction(alone)) if alone else None,
+        },
+    }
+    compared = None
+    if holdout is not None:
+        in_holdout = _chances(rows, "right_in_holdout")
+        compared = BesideHoldout(right, total, in_holdout, holdout)
+    return Finding(average, {"max_average": average, "max_gain": gain}, details, compared)
+
+
+_FINDINGS: Mapping[type, Callable[..., Finding]] = {
+    CopiedRecords: _copied,
+    ReplicatedUniques: _replicated,
+    SinglingOut: _singled_out,
+    DisclosiveInSynthetic: _disclosive,
+    CorrectAttribution: _attribution,
+}
+
+
+# --- besides the checks ---------------------------------------------------------------------
+
+
+def fields(plan: Plan, answers: Answers) -> dict[str, Any]:
+    """The sizes of the original and the holdout."""
+    row = answers.row(MADE_FROM) or {}
+    sizes = {}
+    for key, letter in (("original", "o"), ("holdout", "h")):
+        if f"kanon_records_{letter}" in row:
+            people = row[f"kanon_people_{letter}"]
+            sizes[key] = MadeFrom(
+                int(row[f"kanon_records_{letter}"]), None if people is None else int(people)
+            )
+    return sizes
+
+
+def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Iterator[str]:
+    """Warnings about undecided checks, about columns that were not compared or hide every copy, and
+    about models of people."""
+    yield from _undecided(checks)
+    for step in plan.of(CopiesStep):
+        yield from _columns(step, plan, answers)
+    of_people = [check.model for check in checks if check.model in ("k_anonymity", "homogeneity")]
+    if of_people:
+        yield (
+            "The records of a synthetic table are nobody: k says nothing of the people it was made "
+            "from."
+        )
+
+
+def _undecided(checks: Sequence[CheckResult]) -> Iterator[str]:
+    for check in checks:
+        if not check.undecided or "holdout" not in check.details:
+            continue
+        about = f" of {name}" if (name := check.parameters.get("sensitive")) else ""
+        holdout = check.details["holdout"]
+        excess = check.parameters.get("max_excess")
+        if excess is None or holdout["interval"] is None:
+            reason = "nobody is found of whom it could be judged"
+        else:
+            low, high = (100 * end for end in holdout["interval"])
+            reason = (
+                f"with {holdout['attacked']:,} in the holdout the excess may be {low:.1f} to "
+                f"{high:.1f} points, and at most {100 * excess:g} is required"
+            )
+        yield (
+            f"{check.model}{about} is undecided: {reason}. So the table is not shown to hold what "
+            "was required."
+        )
+
+
+def _columns(step: CopiesStep, plan: Plan, answers: Answers) -> Iterator[str]:
+    question, rows = plan.question, answers.rows(IN_COMMON)
+    compared = {column.name for column in step.comparable(answers)}
+    left_out = [column.name for column in step.columns if column.name not in compared]
+    if left_out:
+        yield (
+            f"copied_records compares whole records without {_named(left_out)}, which "
+            f"{'has' if len(left_out) == 1 else 'have'} no value in common with the original: "
+            "fewer columns can only find more copies."
+        )
+    if differing := types_differ(question):
+        yield (
+            f"copied_records compares whole records without {_named(differing)}, whose "
+            "values can't be equal in both tables, or can't be compared."
+        )
+    required = {column.name for column in (*question.quasi_identifiers, *question.sensitive)}
+    total = (answers.row(step.name) or {}).get("kanon_synthetic") or 0
+    numbers = [
+        column.name
+        for column, row in zip(step.columns, rows, strict=True)
+        if column.name in compared - required
+        and total >= LEAST_NUMBERED
+        and row["kanon_in_synthetic"] >= NEARLY_A_NUMBER * total
+    ]
+    if numbers:
+        yield (
+            f"{_named(numbers)} {'has' if len(numbers) == 1 else 'have'} nearly as many values as "
+            "there are records: a running number in both tables hides every copy. Name it as "
+            "identifier, if it is one."
+        )
+
+
+def _named(columns: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in columns)

@@ -1,0 +1,242 @@
+"""The wording of checks on a synthetic table beside its original."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from kanon_sql.report.words.numbers import (
+    KEPT_TOGETHER,
+    NONE,
+    counted,
+    exact_percent,
+    listed,
+    number,
+    percent,
+    printable,
+    short_percent,
+    short_share,
+    wording,
+)
+from kanon_sql.report.words.phrases import Phrases, attribute
+from kanon_sql.results.table import CheckResult, MadeFrom, TableResult
+
+
+class LookUp(NamedTuple):
+    """What somebody does who looks a person up, with the shares for whom it succeeds."""
+
+    words: str
+    original: str
+    holdout: str
+
+
+def headline(table: TableResult) -> list[str]:
+    """The parts of the heading of a synthetic table: what it was made from, and what is known."""
+    assert table.original is not None
+    records = counted(table.summary.records or 0, "record")
+    parts = [f"{records}, made from {_sized('original', table.original, table)}"]
+    if table.holdout is not None:
+        parts.append(f"holdout {_sized('holdout', table.holdout, table)}")
+    parts.append(f"known: {listed(table.quasi_identifiers)}")
+    if table.sensitive:
+        parts.append(f"to be found: {listed(table.sensitive)}")
+    return parts
+
+
+def _sized(key: str, other: MadeFrom, table: TableResult) -> str:
+    """Another table by its source, with its size."""
+    source = printable(str(table.sources.get(key, {}).get("source", key)))
+    return f"{source} ({_people_of(other)})"
+
+
+def _people_of(other: MadeFrom) -> str:
+    records = counted(other.records, "record")
+    return records if other.people is None else f"{records} of {counted(other.people, 'person')}"
+
+
+def units(table: TableResult) -> str:
+    """What is counted of the original."""
+    return "people" if table.original and table.original.people is not None else "records"
+
+
+def floor(table: TableResult) -> list[str]:
+    """The closing sentences: what the figures leave out."""
+    words: Mapping[str, str] = wording("synthetic")
+    return [words["floor"], *([] if table.holdout else [words["without_holdout"]])]
+
+
+def gate(table: TableResult) -> str:
+    """How to require something of a synthetic table."""
+    return str(wording("synthetic")["gate"])
+
+
+def attacks(table: TableResult) -> list[LookUp]:
+    """The attackers one by one, by the checks that were made, from whoever finds somebody to
+    whoever guesses."""
+    order = list(PHRASES)[1:] + list(PHRASES)[:1]
+    checks = sorted(_first_of_each(table), key=lambda check: order.index(check.model))
+    return [attack for check in checks for attack in _attacks(check, table)]
+
+
+def _first_of_each(table: TableResult) -> Iterator[CheckResult]:
+    """Each model once for each attribute, or number of columns."""
+    seen = set()
+    for check in table.checks:
+        about = (check.model, check.parameters.get("sensitive"), check.parameters.get("m"))
+        if check.details.get("attacked") and about not in seen and check.model in PHRASES:
+            seen.add(about)
+            yield check
+
+
+def _attacks(check: CheckResult, table: TableResult) -> Iterator[LookUp]:
+    details, words = check.details, wording("attacks")
+    total, keys = details["attacked"], listed(table.quasi_identifiers)
+    shares = details["holdout"] or {}
+    of_original, of_holdout = (
+        short_percent(shares.get(name)) for name in ("share_in_original", "share")
+    )
+    match check.model:
+        case "copied_records":
+            yield LookUp(words["copied"], short_share(details["unique_copied"], total), of_holdout)
+        case "replicated_uniques":
+            yield LookUp(words["found"].format(keys), short_share(details["found"], total), NONE)
+            yield LookUp(words["replicated"], short_share(details["replicated"], total), NONE)
+            if shares:
+                yield LookUp(words["alone_in_both"], of_original, of_holdout)
+        case "singling_out":
+            m = check.parameters["m"]
+            yield LookUp(words["singled_out"].format(m), short_percent(check.achieved), of_holdout)
+        case "disclosive_in_synthetic":
+            told = words["told"].format(attribute(check))
+            yield LookUp(told, short_percent(check.achieved), of_holdout)
+        case "correct_attribution":
+            guessed = words["guessed"].format(attribute(check))
+            yield LookUp(guessed, short_percent(check.achieved), NONE)
+            yield LookUp(
+                words["baseline"].format(attribute(check)),
+                short_percent(details["baseline"]),
+                NONE,
+            )
+
+
+# --- checks ---------------------------------------------------------------------------------
+
+
+def _points(difference: float) -> str:
+    """A difference of shares."""
+    return f"{abs(difference) * 100:.1f}{KEPT_TOGETHER}points"
+
+
+def _above(difference: float, of: str) -> str:
+    return f"{_points(difference)} {'below' if difference < 0 else 'above'} {of}"
+
+
+def _bounds(check: CheckResult, words: Mapping[str, str]) -> str | None:
+    """What is required; of several bounds each in words of its own."""
+    bounds = [
+        words[name].format(_at_most(check.parameters[name], name))
+        for name in words
+        if check.parameters.get(name) is not None
+    ]
+    return ", ".join(bounds) or None
+
+
+def _at_most(bound: float, name: str) -> str:
+    if name in ("max_excess", "max_gain"):
+        return f"at most {bound * 100:g}{KEPT_TOGETHER}points"
+    return "none" if bound == 0 else f"at most {exact_percent(bound)}"
+
+
+_EXCESS = {"max_excess": "{} above the holdout"}
+
+
+def _phrases(check: CheckResult, result: str, extent: str, words: Mapping[str, str]) -> Phrases:
+    """The phrases of a check, with its comparison with the holdout."""
+    holdout: Mapping[str, Any] = check.details["holdout"] or {}
+    given = [name for name in words if check.parameters.get(name) is not None]
+    excess = holdout.get("excess")
+    if "max_excess" in given:
+        above = "no holdout to compare with" if excess is None else _above(excess, "the holdout")
+        result = above if given == ["max_excess"] else f"{result}, {above}"
+    parts = [extent]
+    if holdout.get("share") is not None:
+        parts.append(f"of the holdout {percent(holdout['share'])}")
+    if check.undecided:
+        parts = [_why_open(holdout)] if excess is not None else [wording("synthetic")["nobody"]]
+    return Phrases(result, "; ".join(filter(None, parts)), _bounds(check, words))
+
+
+def _why_open(holdout: Mapping[str, Any]) -> str:
+    low, high = (f"{100 * end:.1f}" for end in holdout["interval"])
+    return f"with {number(holdout['attacked'])} in the holdout it may be {low} to {high} points"
+
+
+def _copied(check: CheckResult, table: TableResult) -> Phrases:
+    details = check.details
+    extent = (
+        f"{number(details['unique_copied'])} of {number(details['attacked'])} {units(table)} of "
+        f"the original that nobody else has are in the synthetic table, whole "
+        f"({counted(len(details['columns']), 'column')})"
+    )
+    words = {"max_share": "{}", **_EXCESS}
+    return _phrases(check, f"{_share_or_none(check)} copied", extent, words)
+
+
+def _share_or_none(check: CheckResult) -> str:
+    return NONE if check.achieved is None else percent(check.achieved)
+
+
+def _replicated(check: CheckResult, table: TableResult) -> Phrases:
+    details = check.details
+    extent = (
+        f"{number(details['replicated'])} of {number(details['attacked'])} {units(table)} are "
+        f"alone in the original by their {listed(table.quasi_identifiers)}, and again in the "
+        f"synthetic table; {number(details['unique_found'])} of the "
+        f"{number(details['unique_in_original'])} alone are found there"
+    )
+    words = {"max_share": "{}", **_EXCESS}
+    return _phrases(check, f"{_share_or_none(check)} alone in both", extent, words)
+
+
+def _singled_out(check: CheckResult, table: TableResult) -> Phrases:
+    details = check.details
+    claims = f"{number(details['correct'])} of {counted(details['claims'], 'claim')} are correct"
+    extent = (
+        f"{number(details['singled_out'])} of {number(details['attacked'])} {units(table)} by at "
+        f"most {check.parameters['m']} of their {listed(table.quasi_identifiers)}; {claims}"
+    )
+    words = {"max_share": "{}", "max_rate": "{} of the claims correct", **_EXCESS}
+    return _phrases(check, f"{_share_or_none(check)} singled out", extent, words)
+
+
+def _disclosive(check: CheckResult, table: TableResult) -> Phrases:
+    details, name = check.details, attribute(check)
+    told = percent(details["claimed"] / details["attacked"]) if details["attacked"] else NONE
+    extent = f"{told} find one {name} with their {listed(table.quasi_identifiers)}"
+    if details["precision"] is not None:
+        extent += f"; for {percent(details['precision'])} of them it is theirs"
+    words = {"max_share": "{}", **_EXCESS}
+    return _phrases(check, f"{name} of {_share_or_none(check)}", extent, words)
+
+
+def _attribution(check: CheckResult, table: TableResult) -> Phrases:
+    details, name = check.details, attribute(check)
+    matched = f"{number(details['matched'])} of {number(details['attacked'])} {units(table)}"
+    if check.achieved is None:
+        words = {"max_average": "{}", "max_gain": "{}", **_EXCESS}
+        return _phrases(check, f"{name} of nobody", "", words)
+    by_shares = f"by the original's shares, without it, {percent(details['baseline'])}"
+    result = f"{name} guessed with {percent(check.achieved)}"
+    if check.parameters.get("max_gain") is not None:
+        result += f", {_above(details['gain'], 'a guess without it')}"
+    words = {"max_average": "{}", "max_gain": "{} above a guess without it", **_EXCESS}
+    return _phrases(check, result, f"{matched} are found; {by_shares}", words)
+
+
+PHRASES = {
+    "copied_records": _copied,
+    "replicated_uniques": _replicated,
+    "singling_out": _singled_out,
+    "disclosive_in_synthetic": _disclosive,
+    "correct_attribution": _attribution,
+}

@@ -1,0 +1,50 @@
+{#
+    Replicated uniques: those alone in the original by their quasi-identifiers, and again alone in
+    the synthetic table (repU). Beside them those alone in the original who are found there at all
+    (UiOiS), as repU falls when the synthetic table grows.
+
+    Raab, Nowok, Dibben 2024, Practical privacy metrics for synthetic data, arXiv:2406.16826, section
+    3.1.
+#}
+
+{# One row of counts of records, or of people. #}
+{% macro replicated_uniques(stack) %}
+{% set with_holdout = stack.tables | length > 2 %}
+{{ kanon_sql.stacked_figures(stack, kanon_sql.figures_of_uniques(with_holdout, once=true)) }}
+{%- endmacro %}
+
+
+{#
+    Generic test of replicated uniques. Failures are the records (people) of the original that are
+    alone in both tables. With `max_excess` it passes only where the difference to the holdout is shown.
+#}
+{% macro replicated_uniques_failures(stack, max_share=none, max_excess=none) %}
+{% set figures = kanon_sql.figures_of_uniques(stack.tables | length > 2, once=true) %}
+{% set ctes %}
+with
+
+{{ kanon_sql.ctes_of_stacked_figures(stack, figures) | trim }},
+
+counted as (
+    {{ kanon_sql.sums_of_stacked_figures(stack, figures) | trim | indent(4) }}
+)
+{%- endset %}
+{{ kanon_sql.synthetic_failures(
+    stack, ctes,
+    failures="measured.kanon_replicated",
+    columns=["kanon_attacked", "kanon_unique_in_original", "kanon_unique_found", "kanon_replicated"],
+    over=[kanon_sql.more_than_share("measured.kanon_replicated", max_share, "measured.kanon_attacked")] if max_share is not none else [],
+    max_excess=max_excess,
+    compared={
+        "x": "kanon_alone_in_original", "n": "kanon_attacked", "y": "kanon_alone_in_holdout", "m": "kanon_holdout",
+    }
+) }}
+{%- endmacro %}
+
+
+{% test replicated_uniques(model) -%}
+{% set arguments = kanon_sql.test_arguments(
+    "replicated_uniques", model, kwargs, {"max_share": {"most": 1}, "max_excess": {"least": -1, "most": 1}}, ["original"]
+) -%}
+{{ kanon_sql.tidy(kanon_sql.replicated_uniques_failures(**arguments), model) }}
+{%- endtest %}

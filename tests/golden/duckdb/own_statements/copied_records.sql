@@ -1,0 +1,288 @@
+select coalesce(sum(failures), 0) as failures
+from (
+    with
+
+    -- Every record of the 2 tables.
+    stacked as (
+        select
+            "zip",
+            "age",
+            "diagnosis" as kanon_sensitive_1,
+            cast(null as varchar) as kanon_person,
+            1 as kanon_in_s,
+            0 as kanon_in_o
+        from "main"."patients"
+
+        union all
+
+        select distinct
+            "zip_code" as "zip",
+            "age",
+            "dx" as kanon_sensitive_1,
+            "person" as kanon_person,
+            0 as kanon_in_s,
+            1 as kanon_in_o
+        from "main"."patients_original"
+    ),
+
+    -- Each combination, with its people in each table.
+    classes as (
+        select
+            "zip",
+            "age",
+            kanon_sensitive_1,
+            sum(kanon_in_s) as kanon_s,
+            sum(kanon_in_o) as kanon_o
+        from stacked
+        group by
+            "zip",
+            "age",
+            kanon_sensitive_1
+    ),
+
+    -- Each person with what holds for any of their classes; records of nobody are added up.
+    people as (
+        select
+            stacked.kanon_person,
+            stacked.kanon_in_s,
+            stacked.kanon_in_o,
+            max(case when stacked.kanon_in_o = 1 and kanon_o > 0 then 1 else 0 end) as kanon_attacked,
+            sum(case when stacked.kanon_in_s = 1 and kanon_s > 0 then 1 else 0 end) as kanon_synthetic,
+            max(
+                case when stacked.kanon_in_o = 1 and kanon_o = 1 then 1 else 0 end
+            ) as kanon_unique_in_original,
+            sum(
+                case when stacked.kanon_in_s = 1 and kanon_s = 1 then 1 else 0 end
+            ) as kanon_unique_in_synthetic,
+            max(case when stacked.kanon_in_o = 1 and kanon_s > 0 then 1 else 0 end) as kanon_found,
+            sum(case when stacked.kanon_in_s = 1 and kanon_o > 0 then 1 else 0 end) as kanon_copying,
+            max(
+                case when stacked.kanon_in_o = 1 and kanon_o = 1 and kanon_s > 0 then 1 else 0 end
+            ) as kanon_unique_found,
+            max(
+                case when stacked.kanon_in_o = 1 and kanon_o = 1 and kanon_s = 1 then 1 else 0 end
+            ) as kanon_replicated
+        from stacked
+        inner join classes
+            on classes."zip" is not distinct from stacked."zip"
+            and classes."age" is not distinct from stacked."age"
+            and classes.kanon_sensitive_1 is not distinct from stacked.kanon_sensitive_1
+        group by
+            stacked.kanon_person,
+            stacked.kanon_in_s,
+            stacked.kanon_in_o
+    ),
+
+    counted as (
+        select
+            coalesce(sum(kanon_attacked), 0) as kanon_attacked,
+            coalesce(sum(kanon_synthetic), 0) as kanon_synthetic,
+            coalesce(sum(kanon_unique_in_original), 0) as kanon_unique_in_original,
+            coalesce(sum(kanon_unique_in_synthetic), 0) as kanon_unique_in_synthetic,
+            coalesce(sum(kanon_found), 0) as kanon_found,
+            coalesce(sum(kanon_copying), 0) as kanon_copying,
+            coalesce(sum(kanon_unique_found), 0) as kanon_unique_found,
+            coalesce(sum(kanon_replicated), 0) as kanon_replicated
+        from people
+    ),
+
+    measured as (
+        select
+            (
+                select count(*)
+                from "main"."patients"
+            ) as records,
+            counted.*
+        from counted
+    ),
+
+    empty_tables as (
+        select sum(case when kanon_records = 0 then 1 else 0 end) as kanon_empty
+        from (
+            select count(*) as kanon_records
+            from "main"."patients_original"
+        ) as sizes
+    ),
+
+    columns_without_common_values as (
+        select sum(
+            case when kanon_common = 0 and kanon_in_synthetic + kanon_in_original > 0 then 1 else 0 end
+        ) as kanon_without_common
+        from (
+            select
+                1 as kanon_column,
+                coalesce(sum(kanon_of_s * kanon_of_o), 0) as kanon_common,
+                coalesce(sum(kanon_of_s), 0) as kanon_in_synthetic,
+                coalesce(sum(kanon_of_o), 0) as kanon_in_original
+            from (
+                select
+                    "zip",
+                    max(kanon_in_s) as kanon_of_s,
+                    max(kanon_in_o) as kanon_of_o
+                from (
+                    select
+                        "zip",
+                        1 as kanon_in_s,
+                        0 as kanon_in_o
+                    from "main"."patients"
+                    where "zip" is not null
+
+                    union all
+
+                    select
+                        "zip_code" as "zip",
+                        0 as kanon_in_s,
+                        1 as kanon_in_o
+                    from "main"."patients_original"
+                    where "zip_code" is not null
+                ) as stacked
+                group by "zip"
+            ) as column_values
+
+            union all
+
+            select
+                2 as kanon_column,
+                coalesce(sum(kanon_of_s * kanon_of_o), 0) as kanon_common,
+                coalesce(sum(kanon_of_s), 0) as kanon_in_synthetic,
+                coalesce(sum(kanon_of_o), 0) as kanon_in_original
+            from (
+                select
+                    "age",
+                    max(kanon_in_s) as kanon_of_s,
+                    max(kanon_in_o) as kanon_of_o
+                from (
+                    select
+                        "age",
+                        1 as kanon_in_s,
+                        0 as kanon_in_o
+                    from "main"."patients"
+                    where "age" is not null
+
+                    union all
+
+                    select
+                        "age",
+                        0 as kanon_in_s,
+                        1 as kanon_in_o
+                    from "main"."patients_original"
+                    where "age" is not null
+                ) as stacked
+                group by "age"
+            ) as column_values
+
+            union all
+
+            select
+                3 as kanon_column,
+                coalesce(sum(kanon_of_s * kanon_of_o), 0) as kanon_common,
+                coalesce(sum(kanon_of_s), 0) as kanon_in_synthetic,
+                coalesce(sum(kanon_of_o), 0) as kanon_in_original
+            from (
+                select
+                    kanon_sensitive_1,
+                    max(kanon_in_s) as kanon_of_s,
+                    max(kanon_in_o) as kanon_of_o
+                from (
+                    select
+                        "diagnosis" as kanon_sensitive_1,
+                        1 as kanon_in_s,
+                        0 as kanon_in_o
+                    from "main"."patients"
+                    where "diagnosis" is not null
+
+                    union all
+
+                    select
+                        "dx" as kanon_sensitive_1,
+                        0 as kanon_in_s,
+                        1 as kanon_in_o
+                    from "main"."patients_original"
+                    where "dx" is not null
+                ) as stacked
+                group by kanon_sensitive_1
+            ) as column_values
+        ) as columns_of_both
+    ),
+
+    without_entity_o as (
+        select
+            sum(case when "person" is null then 1 else 0 end) as kanon_without_entity
+        from "main"."patients_original"
+    ),
+
+    verdicts as (
+        select
+            case
+                when measured.records = 0 then 'no_data'
+                when empty_tables.kanon_empty > 0 then 'error'
+                when columns_without_common_values.kanon_without_common > 0 then 'error'
+                when without_entity_o.kanon_without_entity > 0 then 'error'
+                when coalesce(measured.kanon_attacked, 0) = 0 or measured.kanon_unique_found > cast(
+                    measured.kanon_attacked as decimal(18, 0)
+                ) * 0 then 'violated'
+                else 'holds'
+            end as status,
+            measured.kanon_unique_found as at_risk,
+            measured.records,
+            measured.kanon_attacked,
+            measured.kanon_unique_in_original,
+            measured.kanon_unique_found,
+            measured.kanon_replicated,
+            empty_tables.kanon_empty as empty_tables,
+            columns_without_common_values.kanon_without_common as columns_without_common_values,
+            without_entity_o.kanon_without_entity as without_entity_o
+        from measured
+        cross join empty_tables
+        cross join columns_without_common_values
+        cross join without_entity_o
+    )
+
+    select
+        status,
+        case when at_risk > 1 then at_risk else 1 end as failures,
+        records,
+        kanon_attacked,
+        kanon_unique_in_original,
+        kanon_unique_found,
+        kanon_replicated
+    from verdicts
+    where
+        case
+            when status = 'no_data' then cast(
+                error('kanon_sql: ' || status || ', there is no record to look at') as integer
+            )
+            when status = 'error' and empty_tables > 0
+            then cast(
+                error(
+                    'kanon_sql: '
+                        || status
+                        || ', '
+                        || cast(empty_tables as varchar)
+                        || ' tables without a record to compare with'
+                ) as integer
+            )
+            when status = 'error' and columns_without_common_values > 0
+            then cast(
+                error(
+                    'kanon_sql: '
+                        || status
+                        || ', '
+                        || cast(columns_without_common_values as varchar)
+                        || ' columns without a value in common with the original'
+                ) as integer
+            )
+            when status = 'error' and without_entity_o > 0
+            then cast(
+                error(
+                    'kanon_sql: '
+                        || status
+                        || ', '
+                        || cast(without_entity_o as varchar)
+                        || ' records without an entity'
+                ) as integer
+            )
+            when status = 'violated' then 1
+            else 0
+        end = 1
+) as kanon_test

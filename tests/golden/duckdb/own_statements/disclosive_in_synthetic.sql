@@ -1,0 +1,373 @@
+select coalesce(sum(failures), 0) as failures
+from (
+    with
+
+    -- Every record of the 2 tables.
+    stacked as (
+        select
+            "zip",
+            "age",
+            "diagnosis" as kanon_sensitive_1,
+            cast(null as varchar) as kanon_person,
+            1 as kanon_in_s,
+            0 as kanon_in_o
+        from "main"."patients"
+
+        union all
+
+        select distinct
+            "zip_code" as "zip",
+            "age",
+            "dx" as kanon_sensitive_1,
+            "person" as kanon_person,
+            0 as kanon_in_s,
+            1 as kanon_in_o
+        from "main"."patients_original"
+    ),
+
+    -- Each combination with a value, with its people in each table.
+    cells as (
+        select
+            "zip",
+            "age",
+            kanon_sensitive_1,
+            sum(kanon_in_s) as kanon_s,
+            sum(kanon_in_o) as kanon_o
+        from stacked
+        group by
+            "zip",
+            "age",
+            kanon_sensitive_1
+    ),
+
+    -- A class: a product of counts says how many pairs of both tables have the same value.
+    classes as (
+        select
+            "zip",
+            "age",
+            sum(kanon_s) as kanon_all_s,
+            sum(kanon_o) as kanon_all_o,
+            max(kanon_s) as kanon_most_s,
+            max(kanon_o) as kanon_most_o
+        from cells
+        group by
+            "zip",
+            "age"
+    ),
+
+    crowds as (
+        select
+            "zip",
+            "age",
+            count(distinct case when kanon_in_o = 1 then kanon_person end) as kanon_crowd
+        from stacked
+        group by
+            "zip",
+            "age"
+    ),
+
+    holders as (
+        select
+            kanon_sensitive_1,
+            count(distinct case when kanon_in_o = 1 then kanon_person end) as kanon_holders
+        from stacked
+        group by kanon_sensitive_1
+    ),
+
+    -- Each person with each of their values, in each of their classes.
+    told as (
+        select
+            stacked.kanon_person,
+            stacked.kanon_in_o,
+            cells.kanon_s,
+            cells.kanon_o,
+            crowds.kanon_crowd,
+            holders.kanon_holders,
+            classes.kanon_all_s,
+            classes.kanon_all_o,
+            classes.kanon_most_s,
+            classes.kanon_most_o
+        from stacked
+        inner join cells
+            on cells."zip" is not distinct from stacked."zip"
+            and cells."age" is not distinct from stacked."age"
+            and cells.kanon_sensitive_1 is not distinct from stacked.kanon_sensitive_1
+        inner join classes
+            on classes."zip" is not distinct from stacked."zip"
+            and classes."age" is not distinct from stacked."age"
+        inner join crowds
+            on crowds."zip" is not distinct from stacked."zip"
+            and crowds."age" is not distinct from stacked."age"
+        inner join holders
+            on holders.kanon_sensitive_1 is not distinct from stacked.kanon_sensitive_1
+        where stacked.kanon_in_s = 0
+    ),
+
+    people as (
+        select
+            kanon_person,
+            kanon_in_o,
+            max(case when kanon_all_s > 0 then 1 else 0 end) as kanon_found,
+            max(cast(kanon_s as double) / nullif(kanon_all_s, 0)) as kanon_chance,
+            max(case when kanon_all_s > 0 and kanon_crowd = 1 then 1 else 0 end) as kanon_is_alone,
+            max(
+                case when kanon_crowd = 1 then cast(kanon_s as double) / nullif(kanon_all_s, 0) end
+            ) as kanon_chance_alone,
+            max(cast(kanon_o as double) / nullif(kanon_all_o, 0)) as kanon_chance_by_original,
+            max(case when kanon_all_s > 0 then kanon_holders else 0 end) as kanon_most_holders,
+            max(
+                case when kanon_all_s > 0 and kanon_most_s = kanon_all_s then 1 else 0 end
+            ) as kanon_is_claimed_1,
+            max(
+                case when kanon_all_s > 0 and kanon_most_s = kanon_all_s and kanon_s > 0 then 1 else 0 end
+            ) as kanon_is_correct_1,
+            max(
+                case
+                    when kanon_all_s > 0
+                        and kanon_most_s = kanon_all_s
+                        and kanon_s > 0
+                        and kanon_most_o = kanon_all_o
+                    then 1
+                    else 0
+                end
+            ) as kanon_is_correct_in_original_1,
+            max(
+                case
+                    when kanon_all_s > 0 and kanon_most_s = kanon_all_s and kanon_s > 0 and kanon_crowd = 1
+                    then 1
+                    else 0
+                end
+            ) as kanon_is_unique_correct_1,
+            max(
+                case when kanon_all_o > 0 and kanon_most_o = kanon_all_o then 1 else 0 end
+            ) as kanon_is_disclosive_1
+        from told
+        group by
+            kanon_person,
+            kanon_in_o
+    ),
+
+    told_by_size as (
+        select
+            kanon_found as kanon_size,
+            sum(kanon_in_o) as kanon_attacked,
+            sum(kanon_in_o * kanon_chance) as kanon_right,
+            sum(kanon_in_o * kanon_is_alone) as kanon_alone,
+            sum(kanon_in_o * kanon_chance_alone) as kanon_right_alone,
+            sum(kanon_in_o * kanon_chance_by_original) as kanon_right_by_original,
+            sum(kanon_in_o * kanon_most_holders) as kanon_base,
+            sum(kanon_in_o * kanon_is_claimed_1) as kanon_claimed_1,
+            sum(kanon_in_o * kanon_is_correct_1) as kanon_correct_1,
+            sum(kanon_in_o * kanon_is_correct_in_original_1) as kanon_correct_in_original_1,
+            sum(kanon_in_o * kanon_is_unique_correct_1) as kanon_unique_correct_1,
+            sum(kanon_in_o * kanon_is_disclosive_1) as kanon_disclosive_in_original_1
+        from people
+        group by kanon_found
+    ),
+
+    counted as (
+        select
+            sum(kanon_attacked) as kanon_attacked,
+            sum(kanon_claimed_1) as kanon_claimed,
+            sum(kanon_correct_1) as kanon_correct
+        from told_by_size
+    ),
+
+    measured as (
+        select
+            (
+                select count(*)
+                from "main"."patients"
+            ) as records,
+            counted.*
+        from counted
+    ),
+
+    empty_tables as (
+        select sum(case when kanon_records = 0 then 1 else 0 end) as kanon_empty
+        from (
+            select count(*) as kanon_records
+            from "main"."patients_original"
+        ) as sizes
+    ),
+
+    columns_without_common_values as (
+        select sum(
+            case when kanon_common = 0 and kanon_in_synthetic + kanon_in_original > 0 then 1 else 0 end
+        ) as kanon_without_common
+        from (
+            select
+                1 as kanon_column,
+                coalesce(sum(kanon_of_s * kanon_of_o), 0) as kanon_common,
+                coalesce(sum(kanon_of_s), 0) as kanon_in_synthetic,
+                coalesce(sum(kanon_of_o), 0) as kanon_in_original
+            from (
+                select
+                    "zip",
+                    max(kanon_in_s) as kanon_of_s,
+                    max(kanon_in_o) as kanon_of_o
+                from (
+                    select
+                        "zip",
+                        1 as kanon_in_s,
+                        0 as kanon_in_o
+                    from "main"."patients"
+                    where "zip" is not null
+
+                    union all
+
+                    select
+                        "zip_code" as "zip",
+                        0 as kanon_in_s,
+                        1 as kanon_in_o
+                    from "main"."patients_original"
+                    where "zip_code" is not null
+                ) as stacked
+                group by "zip"
+            ) as column_values
+
+            union all
+
+            select
+                2 as kanon_column,
+                coalesce(sum(kanon_of_s * kanon_of_o), 0) as kanon_common,
+                coalesce(sum(kanon_of_s), 0) as kanon_in_synthetic,
+                coalesce(sum(kanon_of_o), 0) as kanon_in_original
+            from (
+                select
+                    "age",
+                    max(kanon_in_s) as kanon_of_s,
+                    max(kanon_in_o) as kanon_of_o
+                from (
+                    select
+                        "age",
+                        1 as kanon_in_s,
+                        0 as kanon_in_o
+                    from "main"."patients"
+                    where "age" is not null
+
+                    union all
+
+                    select
+                        "age",
+                        0 as kanon_in_s,
+                        1 as kanon_in_o
+                    from "main"."patients_original"
+                    where "age" is not null
+                ) as stacked
+                group by "age"
+            ) as column_values
+
+            union all
+
+            select
+                3 as kanon_column,
+                coalesce(sum(kanon_of_s * kanon_of_o), 0) as kanon_common,
+                coalesce(sum(kanon_of_s), 0) as kanon_in_synthetic,
+                coalesce(sum(kanon_of_o), 0) as kanon_in_original
+            from (
+                select
+                    kanon_sensitive_1,
+                    max(kanon_in_s) as kanon_of_s,
+                    max(kanon_in_o) as kanon_of_o
+                from (
+                    select
+                        "diagnosis" as kanon_sensitive_1,
+                        1 as kanon_in_s,
+                        0 as kanon_in_o
+                    from "main"."patients"
+                    where "diagnosis" is not null
+
+                    union all
+
+                    select
+                        "dx" as kanon_sensitive_1,
+                        0 as kanon_in_s,
+                        1 as kanon_in_o
+                    from "main"."patients_original"
+                    where "dx" is not null
+                ) as stacked
+                group by kanon_sensitive_1
+            ) as column_values
+        ) as columns_of_both
+    ),
+
+    without_entity_o as (
+        select
+            sum(case when "person" is null then 1 else 0 end) as kanon_without_entity
+        from "main"."patients_original"
+    ),
+
+    verdicts as (
+        select
+            case
+                when measured.records = 0 then 'no_data'
+                when empty_tables.kanon_empty > 0 then 'error'
+                when columns_without_common_values.kanon_without_common > 0 then 'error'
+                when without_entity_o.kanon_without_entity > 0 then 'error'
+                when coalesce(measured.kanon_attacked, 0) = 0 or cast(
+                    measured.kanon_correct as decimal(18, 0)
+                ) * 10 > measured.kanon_attacked then 'violated'
+                else 'holds'
+            end as status,
+            measured.kanon_correct as at_risk,
+            measured.records,
+            measured.kanon_attacked,
+            measured.kanon_claimed,
+            measured.kanon_correct,
+            empty_tables.kanon_empty as empty_tables,
+            columns_without_common_values.kanon_without_common as columns_without_common_values,
+            without_entity_o.kanon_without_entity as without_entity_o
+        from measured
+        cross join empty_tables
+        cross join columns_without_common_values
+        cross join without_entity_o
+    )
+
+    select
+        status,
+        case when at_risk > 1 then at_risk else 1 end as failures,
+        records,
+        kanon_attacked,
+        kanon_claimed,
+        kanon_correct
+    from verdicts
+    where
+        case
+            when status = 'no_data' then cast(
+                error('kanon_sql: ' || status || ', there is no record to look at') as integer
+            )
+            when status = 'error' and empty_tables > 0
+            then cast(
+                error(
+                    'kanon_sql: '
+                        || status
+                        || ', '
+                        || cast(empty_tables as varchar)
+                        || ' tables without a record to compare with'
+                ) as integer
+            )
+            when status = 'error' and columns_without_common_values > 0
+            then cast(
+                error(
+                    'kanon_sql: '
+                        || status
+                        || ', '
+                        || cast(columns_without_common_values as varchar)
+                        || ' columns without a value in common with the original'
+                ) as integer
+            )
+            when status = 'error' and without_entity_o > 0
+            then cast(
+                error(
+                    'kanon_sql: '
+                        || status
+                        || ', '
+                        || cast(without_entity_o as varchar)
+                        || ' records without an entity'
+                ) as integer
+            )
+            when status = 'violated' then 1
+            else 0
+        end = 1
+) as kanon_test
