@@ -451,7 +451,7 @@ STATUSES = "holds or violated or accepted or measured or no_data or error"
          f'{IN_CHECK}: there is no model "k_anonimity". Did you mean "k_anonymity"?',
          f"kanon-sql explain lists the {len(ALL_MODELS)} there are."),
         (checked(parameters={"n": 1}),
-         f'{IN_CHECK}: k_anonymity has no parameter "n".', "Its parameters: k."),
+         f'{IN_CHECK}: k_anonymity has no parameter "n".', "Its parameters: k, columns."),
         (json.dumps({**GOOD, "baseline": 1}),
          "bad.json is a baseline, and a result of an audit is needed.", ADVICE),
         (json.dumps({**GOOD, "old": "a.json", "new": "b.json"}),
