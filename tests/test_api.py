@@ -196,7 +196,10 @@ def test_null_is_a_label_of_totals() -> None:
 def test_models_say_what_they_take() -> None:
     help_ = pydoc.plain(pydoc.render_doc(kanon.TCloseness))
 
-    assert str(inspect.signature(kanon.KAnonymity)) == "(k: int | None = None)"
+    assert (
+        str(inspect.signature(kanon.KAnonymity))
+        == "(k: int | None = None, *, columns: list[str] | None = None)"
+    )
     assert str(inspect.signature(kanon.KMapEstimate)) == (
         "(k: int, *, population: int, alpha: float = 0.05, "
         "test: Literal['zero_truncated_poisson', 'poisson'] = 'zero_truncated_poisson')"

@@ -36,7 +36,7 @@ def _policy_models(
 ) -> Iterator[tuple[Policy, Sequence[Model], Sequence[NotAsked]]]:
     for policy in spec.policy:
         if isinstance(spec, TableSpec):
-            yield policy, *policy.of_records()
+            yield policy, *policy.of_records(spec.quasi_identifiers, spec.references)
         else:
             yield policy, *spec.asked_by(policy)
 

@@ -62,6 +62,7 @@ class AuditResult(Displayed, AuditFindings):
         worksheet: str | Path | None = None,
         audience: Literal["internal", "external"] = "internal",
         min_cell: int = 10,
+        sql: Literal["attached", "linked"] = "attached",
         overwrite: bool = False,
     ) -> str | None:
         """Write the sign-off report as one HTML page; without a `path`, return it as text.
@@ -69,7 +70,8 @@ class AuditResult(Displayed, AuditFindings):
         It is a single file without scripts, holds counts only, and is identical for identical
         results. `earlier` is a result (or its JSON file) to compare with; `profile` and `tradeoff`
         are results (or JSON files) to include, as is a filled-in `worksheet`. `audience="external"`
-        pools figures about fewer than `min_cell` records and omits the SQL.
+        pools figures about fewer than `min_cell` records and omits the SQL; `sql="linked"` has
+        the SHA-256 of each statement in its place.
 
         Raises `SpecError` for a file that exists, unless `overwrite` is set, that cannot be
         written, or whose name does not end with .html.
@@ -85,6 +87,7 @@ class AuditResult(Displayed, AuditFindings):
                 worksheet=worksheet,
                 audience=audience,
                 min_cell=min_cell,
+                sql=sql,
             )
 
         return returned_or_written(page, path, overwrite=overwrite)

@@ -179,7 +179,7 @@ def report(context: click.Context, /, result: str, **values: Any) -> int:
     inputs = {key: values[key] or None for key in ("profile", "tradeoff", "worksheet")}
     inputs["earlier"] = values["earlier_result"]
     output = report_file_of(values, [result, *filter(None, inputs.values())])
-    settings = {key: values[key] for key in ("audience", "min_cell")}
+    settings = {key: values[key] for key in ("audience", "min_cell", "sql")}
     deliver(page_of_file(Path(result), **inputs, **settings), output, form="html")
     return 0
 

@@ -6,7 +6,7 @@ own, known by its path. It adds no model; its checks are those of a spec.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -25,17 +25,20 @@ from pydantic import (
 )
 
 from kanon_sql.errors import SpecError, described_value, did_you_mean, plural
-from kanon_sql.models.base import Model
+from kanon_sql.models.base import Model, ReferenceModel
 from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS, model_named
 from kanon_sql.models.cells.models import Differences, MinContributors
 from kanon_sql.models.described import Fault, described_fault
 from kanon_sql.models.sizes.models import KAnonymity
+from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.question.question_parts import AnyCheck, CheckSchema, DateText, SpecPart, Totals
 from kanon_sql.question.yaml_document import YamlDocument
 
 FOLDER = Path(__file__).parent / "policies"
 OWN_CONFIDENCE = "confidential"
 """What a quote is about if it demands that parameters stay confidential."""
+OF_THE_DATA = "the data"
+"""What a quote is about if it demands something of the data that no check can answer."""
 
 
 def _require_parameter(name: str) -> str:
@@ -65,7 +68,8 @@ class Quote(SpecPart, BaseModel):
     """A sentence of a policy, word for word."""
 
     about: str
-    """The model of the check that rests on it, or "confidential"."""
+    """The model of the check that rests on it, "confidential", or "the data", where a person must
+    look."""
     text: Annotated[str, Field(min_length=1)]
     """The sentence."""
     page: str | None = None
@@ -126,6 +130,8 @@ class Policy(SpecPart, BaseModel):
     """The checks that it expands to."""
     wanted: list[str] = []
     """Models that the text requires without a number."""
+    of_one_column: list[str] = []
+    """Models that it asks of one quasi-identifier alone, as of a postcode."""
     totals: Totals | None = None
     """What it requires of totals: true, shown, or rounded to a base, as in --totals."""
     reading: str | None = None
@@ -138,7 +144,11 @@ class Policy(SpecPart, BaseModel):
     @model_validator(mode="after")
     def _require_quotes(self) -> Policy:
         about = {quote.about for quote in self.quotes}
-        for name in [*sorted(about - {OWN_CONFIDENCE}), *self.wanted]:
+        for name in [
+            *sorted(about - {OWN_CONFIDENCE, OF_THE_DATA}),
+            *self.wanted,
+            *self.of_one_column,
+        ]:
             model_named(name)
         missing = next((check.name() for check in self.checks if check.name() not in about), None)
         if missing:
@@ -160,14 +170,24 @@ class Policy(SpecPart, BaseModel):
         sizes = [check.n for check in self.checks if isinstance(check, MinContributors) and check.n]
         return max(sizes, default=None)
 
-    def of_records(self) -> tuple[list[Model], list[NotAsked]]:
-        """The checks for an audit of records, and the rules that it does not check.
+    def of_records(
+        self, columns: Collection[str], references: Collection[str]
+    ) -> tuple[list[Model], list[NotAsked]]:
+        """The checks for an audit of records by these quasi-identifiers, beside these references,
+        and the rules that it does not check.
 
         A threshold for cells becomes k-anonymity with the same number. Raises `SpecError` if no
-        rule can be checked.
+        rule of cells can be checked.
         """
         if self.concerns == "records":
-            return list(self.checks), []
+            reasons = {
+                check: self._why_not_of_records(check, columns, references) for check in self.checks
+            }
+            return [check for check in self.checks if not reasons[check]], [
+                _not_asked(check.name(), check.parameters, reason)
+                for check, reason in reasons.items()
+                if reason
+            ]
         required: list[Model] = (
             [] if self.required_size is None else [KAnonymity(self.required_size)]
         )
@@ -181,6 +201,16 @@ class Policy(SpecPart, BaseModel):
                 f"{plural(len(cell_checks), 'rule')} of it."
             )
         return required, not_asked
+
+    def _why_not_of_records(
+        self, check: Model, columns: Collection[str], references: Collection[str]
+    ) -> str | None:
+        """Why a check can't be asked of records, or None."""
+        if isinstance(check, ReferenceModel) and not references:
+            return f"it needs {REFERENCE.a_noun}, {REFERENCE.holds}: --reference SRC"
+        if check.name() in self.of_one_column and (len(columns) != 1 or "*" in columns):
+            return "it is about one quasi-identifier alone, and is asked in an audit of that one"
+        return None
 
     def of_cells(
         self, own: Sequence[Model], why_not: Callable[[Model], str | None], second: Sequence[str]

@@ -84,8 +84,10 @@ TablesKey = Literal["tables", "published"]
 def _with_policies(checks: list[Model], info: ValidationInfo) -> list[Model]:
     """The checks, and those that the policies require of records."""
     required = list(checks)
+    columns, references = (info.data.get(key, ()) for key in ("quasi_identifiers", "references"))
     for policy in info.data.get("policy", ()):
-        required += [check for check in policy.of_records()[0] if check not in required]
+        asked, _ = policy.of_records(columns, references)
+        required += [check for check in asked if check not in required]
     return required
 
 

@@ -32,6 +32,7 @@ def rows() -> str:
         f"| {name} | {policy.issuer} | {_rules(policy)} | {policy.status} | "
         f"{_read(policy.read.by, policy.read.date)} |\n"
         for name, policy in policies().items()
+        if policy.concerns == "cells"
     )
 
 
@@ -141,7 +142,9 @@ def _outcome(policy: PolicyOutcome) -> Iterator[Block]:
     where = f"{policy.issuer}, {policy.version}, {READ_BY[policy.read['by']]}"
     verb = "holds" if 1 in (policy.held, policy.asked) else "hold"
     noun = "check" if policy.asked == 1 else "checks"
-    outcome = f"{policy.id} ({printable(where)}): {policy.held} of {policy.asked} {noun} {verb}."
+    held = f"{policy.held} of {policy.asked} {noun} {verb}"
+    held = held if policy.asked else "none of its checks was asked"
+    outcome = f"{policy.id} ({printable(where)}): {held}."
     yield Prose([outcome, *([sentence("policy_for_cells")] if policy.for_cells else [])])
     if policy.not_asked:
         yield Prose(["Not checked here:"])

@@ -39,7 +39,8 @@ quotes:
 checks:
   - min_contributors: {n: 6}
 """
-OVERCLAIMS = re.compile(r"\b(compliant|compliance|anonymous|safe)\b", re.IGNORECASE)
+OVERCLAIMS = re.compile(r"\b(compliant|compliance|anonymous|safe(?!.harbor))\b", re.IGNORECASE)
+"""What no page may say; Safe Harbor is the name of a rule."""
 
 
 def own(folder: Path, text: str = OWN) -> Path:
@@ -63,7 +64,7 @@ def people(size: int) -> pyarrow.Table:
 
 
 def test_the_files_are_known_by_their_names() -> None:
-    assert len(NAMES) == 11
+    assert len(NAMES) == 12
     assert [(name, each.policy) for name, each in kanon.policies().items()] == [
         (name, name) for name in NAMES
     ]

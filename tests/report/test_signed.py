@@ -12,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 from collections import Counter
+from html import escape
 from pathlib import Path
 
 import pyarrow as pa
@@ -91,13 +92,13 @@ def test_its_parts_stand_in_their_order(page):
     assert parts(page) == [
         "What was audited",
         "The finding",
+        "Decision",
         "The data audited",
         "Risk",
         "Class sizes",
         "Risk curve",
         "Sensitive attributes",
         "What this page does not show",
-        "Decision",
         "Evidence",
     ]
 
@@ -254,8 +255,8 @@ def test_a_release_says_what_became_of_each_column(clinic, capsys):
     )  # fmt: skip
     text = html_as_text(page)
     assert code == 0
-    assert parts(page)[3:4] == ["What was lost"]
-    assert parts(page)[7:10] == [
+    assert parts(page)[4:5] == ["What was lost"]
+    assert parts(page)[8:11] == [
         "What each column adds", "Sensitive attributes", "Since the last release",
     ]  # fmt: skip
     assert "Records before 60" in text
@@ -707,6 +708,29 @@ def test_it_is_tied_to_its_files_and_quotes_the_spec(clinic, capsys):
     assert f"SHA-256: {digest}" in text.partition("Decision")[2].partition("Signature")[0]
 
 
+def test_the_sql_may_be_linked_instead_of_attached(clinic, capsys):
+    """The command on the page prints the statements that have its codes."""
+    run(capsys, "audit", "kanon.yml", "--output", "result.json")
+    _, told, _ = run(capsys, "report", "result.json", "--sql", "linked")
+    linked = html_as_text(told)
+    [table] = json.loads(Path("result.json").read_text())["tables"]
+
+    assert "kanon-sql report result.json --sql attached" in linked
+    assert "select" not in linked.partition("Evidence")[2].replace("The spec", "")
+    for name, sql in table["sql"].items():
+        assert f"{name}: {hashlib.sha256(sql.encode()).hexdigest()}" in linked
+    attached = run(capsys, *linked_command(linked))[1]
+    for sql in table["sql"].values():
+        assert escape(sql) in attached
+    assert run(capsys, "report", "result.json")[1] == attached
+
+
+def linked_command(text: str) -> list[str]:
+    """The words of the command that a page gives, after kanon-sql."""
+    [found] = re.findall(r"kanon-sql (report \S+ --sql attached)", text)
+    return found.split()
+
+
 def test_only_what_runs_in_a_shell_is_said_to_be_pasted(clinic, capsys):
     pasted = "Each statement can be pasted"
     run(capsys, "audit", "patients.parquet", "--qi", "zip", "--output", "result.json")
@@ -731,13 +755,13 @@ def test_a_release_says_what_was_lost(clinic, capsys):
     assert sum(each["records"] for each in sizes) == 60
 
     _, page, _ = run(capsys, "report", "release.json")
-    lost = html_as_text(page).partition("4. What was lost")[2].partition("5. Risk")[0]
+    lost = html_as_text(page).partition("5. What was lost")[2].partition("6. Risk")[0]
     assert f"Information lost {made['metrics']['loss']:.1%}".replace("%", " %") in lost
     assert "zip before 4 33.3 % 33.3 % 31.7 % \u2013 \u2013 \u2013 \u2013" in lost
     assert "before</text>" in page
     assert "after</text>" in page
     _, outside, _ = run(capsys, "report", "release.json", "--audience", "external")
-    lost = html_as_text(outside).partition("4. What was lost")[2].partition("5. Risk")[0]
+    lost = html_as_text(outside).partition("5. What was lost")[2].partition("6. Risk")[0]
     assert "What each quasi-identifier lost" in lost
     assert "Distributions" not in lost
     assert "Information lost" not in lost  # one record was suppressed

@@ -80,6 +80,7 @@ def policy_rows() -> str:
         f"| {name} | {each.issuer} | {', '.join(_rules(each))} | {each.status} | "
         f"{HOW_READ[each.read.by]} on {each.read.date} |\n"
         for name, each in policies().items()
+        if each.concerns == "cells"
     )
 
 

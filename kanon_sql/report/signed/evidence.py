@@ -110,6 +110,9 @@ def evidence(signed: Signed) -> Iterator[Block]:
         return
     if signed.result.spec:
         yield Verbatim(signed.result.spec, "The spec; … stands for values and secrets.")
+    if signed.sql == "linked":
+        yield from _linked(signed)
+        return
     texts = [sql for table in signed.result.tables for sql in _texts(table, signed).values()]
     pasted = sentence("pasted") if all(map(_can_be_pasted, texts)) else sentence("not_pasted")
     yield Prose(
@@ -124,6 +127,18 @@ def evidence(signed: Signed) -> Iterator[Block]:
         blocks = list(_statements(table, signed, left))
         left -= sum(len(block.text) for block in blocks if isinstance(block, Verbatim))
         yield from signed.under_its_name(table, iter(blocks))
+
+
+def _linked(signed: Signed) -> Iterator[Block]:
+    """The SHA-256 of each statement, and the command that prints it."""
+    if signed.file is None:
+        yield Prose([sentence("attached_in_python")])
+    else:
+        yield Prose([sentence("attached_by")])
+        yield Verbatim(f"kanon-sql report {shlex.quote(printable(signed.file))} --sql attached")
+    for table in signed.result.tables:
+        digests = [f"{name}: {digest_of(text)}" for name, text in _texts(table, signed).items()]
+        yield from signed.under_its_name(table, iter([Points(digests)]))
 
 
 def _command(signed: Signed) -> Iterator[Block]:

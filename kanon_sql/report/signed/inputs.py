@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kanon_sql.errors import InputError, SpecError, did_you_mean, kind_of
+from kanon_sql.errors import InputError, SpecError, did_you_mean, kind_of, option
 from kanon_sql.report import html
 from kanon_sql.report import lineage as lineage_page
 from kanon_sql.report.display import Chart
 from kanon_sql.report.document import Block, Heading, Points
 from kanon_sql.report.signed import costs, evidence, figures, scope
 from kanon_sql.report.signed.figures import risk_chart, sizes_chart
-from kanon_sql.report.signed.subject import Audience, Signed, digest_of
+from kanon_sql.report.signed.subject import Audience, ShownSql, Signed, digest_of
 from kanon_sql.report.words.numbers import listed, sentence
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.confidential import LEAST_CELL
@@ -47,11 +47,13 @@ def page_of_file(path: Path, **options: Any) -> str:
         companions = [
             key for key in ("profile", "tradeoff", "worksheet", "earlier") if options.get(key)
         ]
+        companions += [option("sql")] if options.get("sql") == "linked" else []
         if companions:
             raise SpecError(f"{path} is the lineage of a project, which takes no {companions[0]}.")
         return _lineage_document(lineage, digest_of(path.read_text(encoding="utf-8")))
     stored = read_to_sign(path)
-    signed = _signed(stored.result, digest_of(stored.text), path, costs=stored.costs, **options)
+    digest = digest_of(stored.text)
+    signed = _signed(stored.result, digest, path, costs=stored.costs, file=str(path), **options)
     try:
         return write(signed)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
@@ -101,6 +103,8 @@ def _signed(
     worksheet: str | Path | None = None,
     audience: Audience = "internal",
     min_cell: int = LEAST_CELL,
+    sql: ShownSql = "attached",
+    file: str | None = None,
 ) -> Signed:
     """The result with what accompanies it, each in memory or in a file; `compared` is the result,
     or its file, that an earlier one is compared with."""
@@ -124,6 +128,8 @@ def _signed(
         attempts=read_worksheet(Path(worksheet)) if worksheet else None,
         audience=audience,
         min_cell=min_cell,
+        sql=sql,
+        file=file,
         unsealed=tuple(
             name for name, source in sources.items() if not getattr(source, "sealed", True)
         ),
@@ -220,6 +226,7 @@ def _not_shown(signed: Signed) -> Iterator[Block]:
 SECTIONS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("What was audited", scope.subject),
     ("The finding", scope.finding),
+    ("Decision", evidence.decision),
     ("The data audited", scope.data_audited),
     ("What was lost", costs.losses),
     ("Risk", figures.risk),
@@ -232,7 +239,6 @@ SECTIONS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("Since the last release", evidence.changes),
     ("Policies", evidence.policies),
     ("What this page does not show", _not_shown),
-    ("Decision", evidence.decision),
     ("Evidence", evidence.evidence),
 )
 """The sections in order; empty ones are left out."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import SpecError, described_value, option
 from kanon_sql.models.catalogue import MODELS
 from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.report.document import Block, Heading
@@ -22,6 +22,8 @@ from kanon_sql.results.worksheet import Attempts
 
 Audience = Literal["internal", "external"]
 AUDIENCES: tuple[Audience, ...] = ("internal", "external")
+ShownSql = Literal["attached", "linked"]
+SHOWN_SQL: tuple[ShownSql, ...] = ("attached", "linked")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,10 @@ class Signed:
     attempts: Attempts | None = None
     audience: Audience = "internal"
     min_cell: int = LEAST_CELL
+    sql: ShownSql = "attached"
+    """Whether the page has the statements, or their SHA-256 and how to print them."""
+    file: str | None = None
+    """The result's file, if it is read from one."""
     unsealed: tuple[str, ...] = ()
     """What has no seal, in words."""
     whole: AuditFindings = field(init=False, repr=False)
@@ -44,6 +50,15 @@ class Signed:
     def __post_init__(self) -> None:
         if self.audience not in AUDIENCES:
             raise SpecError(f"audience is internal or external; found {self.audience!r}.")
+        if self.sql not in SHOWN_SQL:
+            raise SpecError(
+                f"{option('sql')} must be attached or linked; found {described_value(self.sql)}."
+            )
+        if self.sql == "linked" and self.is_external:
+            raise SpecError(
+                f"{option('sql', 'linked')} is for internal readers; external ones get no SQL. "
+                f"Leave out one of the two."
+            )
         if self.min_cell < 1 or self.min_cell == 2:
             raise SpecError(
                 f"min-cell is 1, which shows every count, or 3 or more; found {self.min_cell}. "
