@@ -8,6 +8,7 @@ import pyarrow
 import pytest
 
 import kanon_sql as kanon
+from kanon_sql.report import terminal
 
 
 def words(result: Any) -> str:
@@ -69,3 +70,36 @@ def test_the_estimator_that_the_rule_takes_is_named() -> None:
     most = max(filter(None, check.details["estimates"].values())) / check.achieved
     others = f", and others are up to {most:,.0f} times as high" if most >= 2 else ""
     assert f"; Dankar's rule takes Pitman{others}" in words(result)
+
+
+NARROW = 58
+
+
+@pytest.mark.parametrize("verb", ["audit", "people", "anonymize", "tradeoff", "profile", "tables"])
+def test_a_narrow_terminal_breaks_no_word(verb: str) -> None:
+    people = pyarrow.table(
+        {
+            "postcode_of_residence": [str(10_000 + n % 7) for n in range(60)],
+            "main_diagnosis": [("influenza", "asthma", "bronchitis")[n % 3] for n in range(60)],
+            "person": [n // 2 for n in range(60)],
+        }
+    )
+    columns = {"postcode_of_residence": {"levels": [{"mask": "right"}]}}
+    asked: dict[str, Any] = {"sensitive": "main_diagnosis", "k": 20}
+    results = {
+        "audit": lambda: kanon.audit(people, columns, l=4, t=0.1, **asked),
+        "people": lambda: kanon.audit(people, columns, entity="person", **asked),
+        "anonymize": lambda: kanon.anonymize(people, columns, algorithm="optimal", **asked),
+        "tradeoff": lambda: kanon.tradeoff(people, columns, k=[2, 5, 50, 100]),
+        "profile": lambda: kanon.profile(people),
+        "tables": lambda: kanon.tables(
+            people, [*columns, "main_diagnosis"], threshold=4, derivable=True, list_cells=True
+        ),
+    }
+
+    page = list(results[verb]().page())
+    lines = terminal.write(page, width=NARROW).split("\n")
+
+    assert [line for line in lines if terminal.width_of(line) > NARROW] == []
+    known = terminal.write(page, width=10_000).split()
+    assert {word for line in lines for word in line.split() if "█" not in word} <= {*known, "…"}
