@@ -20,6 +20,7 @@ from kanon_sql.cli.option_kinds import (
     GroupedTables,
     GroupedWithTables,
     Optioned,
+    argument,
     examples_of,
 )
 from kanon_sql.cli.options import options_of
@@ -79,7 +80,7 @@ if TYPE_CHECKING:
 
 
 @main.command(cls=Grouped, epilog=examples_of("audit"))
-@click.argument("target", nargs=-1, callback=at_most_one)
+@argument("target", nargs=-1, callback=at_most_one)
 @options_of("audit")
 @click.pass_context
 def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
@@ -102,7 +103,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
 
 
 @main.command(cls=GroupedTables, epilog=examples_of("tables"))
-@click.argument("target", nargs=-1, callback=at_most_one)
+@argument("target", nargs=-1, callback=at_most_one)
 @options_of("tables")
 @click.pass_context
 def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
@@ -242,7 +243,7 @@ def _spec_of(
 
 
 @main.command(name="compile", cls=GroupedWithTables)
-@click.argument("target", nargs=-1, callback=at_most_one)
+@argument("target", nargs=-1, callback=at_most_one)
 @options_of("compile")
 @click.pass_context
 def compile_(
@@ -336,7 +337,7 @@ def _contract_file(
 
 
 @main.command(cls=GroupedWithTables)
-@click.argument("targets", nargs=-1, metavar="TARGET", callback=one_or_specs)
+@argument("targets", nargs=-1, metavar="TARGET", callback=one_or_specs)
 @options_of("validate")
 @click.pass_context
 def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
@@ -362,7 +363,7 @@ def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -
 
 
 @main.command(cls=GroupedWithTables)
-@click.argument("targets", nargs=-1, metavar="RESULT.json…|TARGET")
+@argument("targets", nargs=-1, metavar="RESULT.json…|TARGET")
 @options_of("baseline")
 @click.pass_context
 def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
@@ -412,7 +413,7 @@ def _audited(
 
 
 @main.command(cls=Grouped, epilog=examples_of("worksheet"))
-@click.argument("targets", nargs=-1, metavar="TARGET", callback=at_most_one)
+@argument("targets", nargs=-1, metavar="TARGET", callback=at_most_one)
 @options_of("worksheet")
 @click.pass_context
 def worksheet(context: click.Context, /, targets: str | None, **values: Any) -> int:
@@ -467,7 +468,7 @@ def _read_worksheet(target: str | None, values: dict[str, Any]) -> int:
 
 
 @main.command(cls=Grouped)
-@click.argument("target", nargs=-1, required=True, callback=only_one)
+@argument("target", nargs=-1, required=True, callback=only_one)
 @options_of("profile")
 @click.pass_context
 def profile(context: click.Context, /, target: str, **values: Any) -> int:
@@ -511,7 +512,7 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
 
 
 @main.command()
-@click.argument("target", nargs=-1, required=True, callback=only_one)
+@argument("target", nargs=-1, required=True, callback=only_one)
 @options_of("init")
 @click.pass_context
 def init(context: click.Context, /, target: str, **values: Any) -> int:
@@ -548,7 +549,7 @@ def hierarchy(context: click.Context, /) -> None:
 
 
 @hierarchy.command(cls=Optioned)
-@click.argument("column", metavar="COL[=BUILDER]")
+@argument("column", metavar="COL[=BUILDER]")
 @options_of("new")
 @click.pass_context
 def new(context: click.Context, /, column: str, target: str, **values: Any) -> int:
@@ -576,7 +577,7 @@ def new(context: click.Context, /, column: str, target: str, **values: Any) -> i
 
 
 @main.command(cls=Grouped)
-@click.argument("target", nargs=-1, required=True, callback=only_one)
+@argument("target", nargs=-1, required=True, callback=only_one)
 @options_of("anonymize")
 @click.pass_context
 def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
@@ -627,7 +628,7 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
 
 
 @main.command(name="mcp", cls=Grouped)
-@click.argument("target", nargs=-1, required=True, metavar="SPEC.yml", callback=only_one)
+@argument("target", nargs=-1, required=True, metavar="SPEC.yml", callback=only_one)
 @options_of("mcp")
 def mcp(target: str, **values: Any) -> int:
     """Answer an assistant's questions about privacy by rounded counts (MCP server).
@@ -646,7 +647,7 @@ def mcp(target: str, **values: Any) -> int:
 
 
 @main.command(cls=Grouped)
-@click.argument("target", nargs=-1, required=True, callback=only_one)
+@argument("target", nargs=-1, required=True, callback=only_one)
 @options_of("explore")
 @click.pass_context
 def explore(context: click.Context, /, target: str, **values: Any) -> int:
@@ -675,7 +676,7 @@ def explore(context: click.Context, /, target: str, **values: Any) -> int:
 
 
 @main.command(cls=Grouped)
-@click.argument("target", nargs=-1, required=True, callback=only_one)
+@argument("target", nargs=-1, required=True, callback=only_one)
 @options_of("tradeoff")
 @click.pass_context
 def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:

@@ -241,7 +241,7 @@ def print_error(message: str) -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Each option of a command can also be set by an environment variable, as in "
     "KANON_SQL_MEMORY_LIMIT=2GB, or by the one that its help names; a repeatable option takes one "
-    "value per line.\n\nTo complete names in the shell: "
+    "value per line.\n\nTo complete files, names and columns in the shell: "
     'eval "$(_KANON_SQL_COMPLETE=bash_source kanon-sql)", or zsh_source, '
     "fish_source.",
 )

@@ -10,7 +10,13 @@ import click
 
 from kanon_sql.cli.command_record import with_files
 from kanon_sql.cli.main import main
-from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, VERBOSITY, Grouped, examples_of
+from kanon_sql.cli.option_kinds import (
+    PIPELINE_FORMATS,
+    VERBOSITY,
+    Grouped,
+    argument,
+    examples_of,
+)
 from kanon_sql.cli.options import options_of
 from kanon_sql.cli.output import (
     LINEAGE_FORMS,
@@ -55,7 +61,7 @@ def schema(of: str) -> int:
 
 
 @main.command()
-@click.argument("policy", nargs=-1, metavar="[ID|FILE.yml]", callback=at_most_one)
+@argument("policy", nargs=-1, metavar="[ID|FILE.yml]", callback=at_most_one)
 @options_of("policy")
 def policy(policy: str | None, format: str) -> int:
     """List the policies that are known by name, or print one.
@@ -80,7 +86,7 @@ def policy(policy: str | None, format: str) -> int:
 
 
 @main.command()
-@click.argument("name", nargs=-1, metavar="[MODEL|METRIC|PAGE]")
+@argument("name", nargs=-1, metavar="[MODEL|METRIC|PAGE]")
 def explain(name: tuple[str, ...]) -> int:
     """Explain a model or a metric, or show a page of the manual.
 
@@ -108,7 +114,7 @@ def dbt_package() -> int:
 
 
 @main.command()
-@click.argument("folder", default="kanon-demo")
+@argument("folder", default="kanon-demo")
 @options_of("demo")
 @click.pass_context
 def demo(context: click.Context, /, folder: str, overwrite: bool) -> int:
@@ -136,8 +142,8 @@ def demo(context: click.Context, /, folder: str, overwrite: bool) -> int:
 
 
 @main.command()
-@click.argument("old", metavar="OLD.json")
-@click.argument("new", metavar="NEW.json")
+@argument("old", metavar="OLD.json")
+@argument("new", metavar="NEW.json")
 @options_of("diff")
 @click.pass_context
 def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
@@ -161,7 +167,7 @@ def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
 
 
 @main.command()
-@click.argument("result", metavar="RESULT.json")
+@argument("result", metavar="RESULT.json")
 @options_of("report")
 @click.pass_context
 def report(context: click.Context, /, result: str, **values: Any) -> int:
@@ -185,7 +191,7 @@ def report(context: click.Context, /, result: str, **values: Any) -> int:
 
 
 @main.command(cls=Grouped, epilog=examples_of("lineage"))
-@click.argument("manifest", metavar="MANIFEST.json")
+@argument("manifest", metavar="MANIFEST.json")
 @options_of("lineage")
 @click.pass_context
 def lineage(context: click.Context, /, manifest: str, **values: Any) -> int:

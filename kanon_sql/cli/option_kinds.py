@@ -27,6 +27,8 @@ from kanon_sql.cli.streams import printing, tell
 from kanon_sql.errors import SpecError, did_you_mean, percentage, printable
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from kanon_sql.models.base import Model
 
 
@@ -416,17 +418,17 @@ class Format(StringParamType):
     """One of a command's formats."""
 
     def __init__(self, formats: Sequence[str]) -> None:
-        self._formats = formats
+        self.formats = formats
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in self._formats:
+        if value in self.formats:
             return str(value)
-        there_are = f"there are {', '.join(self._formats)}"
+        there_are = f"there are {', '.join(self.formats)}"
         if str(value).lower() in ("html", "pdf"):
             raise SpecError(f"there is no format {value!r}; {there_are}. {TO_SIGN}")
-        if value in PIPELINE_FORMATS and not {*PIPELINE_FORMATS} & {*self._formats}:
+        if value in PIPELINE_FORMATS and not {*PIPELINE_FORMATS} & {*self.formats}:
             raise SpecError(f"--format {value} is for an audit; {there_are}.")
-        near = did_you_mean(str(value), self._formats)
+        near = did_you_mean(str(value), self.formats)
         raise SpecError(f"there is no format {value!r}; {there_are}.{near}")
 
 
@@ -456,7 +458,22 @@ def declared_option(
         settings["type"] = OneALine()
     kind = QuestionOption if is_question else click.Option
     settings["show_envvar"] = own is not None
+    settings["shell_complete"] = completed
     return click.option(flag, *names, cls=kind, envvar=variables, **settings)
+
+
+def argument(name: str, **settings: Any) -> Callable[[Command], Command]:
+    """An argument that a shell completes."""
+    return click.argument(name, shell_complete=completed, **settings)
+
+
+def completed(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """What a shell completes a value to."""
+    from kanon_sql.cli.completion import completions
+
+    return completions(context, parameter, incomplete)
 
 
 def retired(flag: str, instead: str) -> Callable[[Command], Command]:

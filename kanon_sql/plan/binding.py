@@ -120,7 +120,7 @@ def _at_levels(roles: Roles, facts: DataFacts) -> Iterator[AtLevel]:
         if level:
             longest = facts.longest.get(column.name)
             levels = _levels_for(roles, column, column, facts, longest)
-            with located("quasi_identifiers", column.name):
+            with located("levels", column.name):
                 _refuse_beyond_top("", column.name, levels, level)
             yield AtLevel(column, levels, level, number, portable=not roles.table.embedded)
 

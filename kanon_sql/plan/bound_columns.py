@@ -55,8 +55,12 @@ def refuse_two_roles(roles: Sequence[tuple[BoundColumn | Column, str]]) -> None:
         raise SpecError(f'column "{repeated}" is named twice.')
 
 
-_DAYS = {"pandas.DataFrame": ".dt.days", "polars.DataFrame": ".dt.total_days()"}
-"""How a column of a data frame gives the days of a duration."""
+_DURATIONS = {
+    "pandas.DataFrame": 'timedelta: convert it, for example df["{}"].dt.days.',
+    "polars.DataFrame": 'timedelta: convert it, for example df["{}"].dt.total_days().',
+    "pyarrow.Table": 'duration: convert it, for example table["{}"].cast("int64").',
+}
+"""What a duration is called in a data frame, and how it becomes a number."""
 
 
 def refuse_uncomparable(column: BoundColumn, table: Table) -> None:
@@ -68,11 +72,8 @@ def refuse_uncomparable(column: BoundColumn, table: Table) -> None:
             f"{subject} is nested. A privacy model compares single values: take its fields apart "
             "into columns of their own."
         )
-    if kind == "span" and table.name in _DAYS:
-        raise SpecError(
-            f"{subject} is a timedelta: convert it, for example "
-            f'df["{column.name}"]{_DAYS[table.name]}.'
-        )
+    if kind == "span" and table.name in _DURATIONS and column.type == "INTERVAL":
+        raise SpecError(f"{subject} is a {_DURATIONS[table.name].format(column.name)}")
     if kind == "span":
         raise SpecError(
             f"{subject} is {column.type}, a type in which SQL treats some different values as "

@@ -211,8 +211,11 @@ class YamlDocument:
 
     def error(self, location: Location, message: str, *, at_key: bool = False) -> SpecError:
         """An error that points at the value (or the key) at `location`, or at its nearest existing
-        parent."""
-        node = self._node(location, at_key)
+        parent; at what the message quotes first, where that stands there."""
+        node = self._quoted(location, message) or self._node(location, at_key)
+        is_on_lines = node.start_mark.line != node.end_mark.line
+        if isinstance(node, yaml.MappingNode) and is_on_lines and len(node.value) == 1:
+            node = node.value[0][0]
         return SpecError(
             _with_excerpt(self.path, self.lines, node.start_mark, message, _width(node))
         )
@@ -283,6 +286,15 @@ class YamlDocument:
             text = f"{text[:start]}…{replaced[len(replaced.rstrip()) :]}{text[end:]}"
         return "\n".join(map(without_secrets, text.split("\n")))
 
+    def _quoted(self, location: Location, message: str) -> yaml.Node | None:
+        """The key or value at a location, or below it, that a message quotes first."""
+        quoted = re.search(r'"([^"\n]+)"', message)
+        if quoted is None:
+            return None
+        key, node = self._node(location, at_key=True), self._node(location)
+        scalars = [key, *_scalars(node)]
+        return next((each for each in scalars if each.value == quoted[1]), None)
+
     def _node(self, location: Location, at_key: bool = False) -> yaml.Node:
         node = self.root
         for position, step in enumerate(location):
@@ -293,6 +305,15 @@ class YamlDocument:
             last = position == len(location) - 1
             node = key if last and at_key and key is not None else node_below
         return node
+
+
+def _scalars(node: yaml.Node) -> Iterator[yaml.Node]:
+    """The keys and values below a node, in the order of the text."""
+    if isinstance(node, yaml.ScalarNode):
+        yield node
+    for below in node.value if isinstance(node, yaml.CollectionNode) else ():
+        for each in below if isinstance(below, tuple) else (below,):
+            yield from _scalars(each)
 
 
 def _values_of(keys: Sequence[str], node: yaml.Node) -> Iterator[yaml.Node]:

@@ -219,7 +219,10 @@ def _advice_on_worst_column(table: TableProfile) -> Iterator[str]:
             f"{printable(single[0].column)} finds the record, and all else in it."
         )
     elif measured:
-        yield "None of these columns singles out anyone who is not alone already."
+        yield (
+            "No single one of these columns singles out anyone who is not alone already. Several "
+            "together may: audit the table with them as quasi-identifiers."
+        )
 
 
 def _advice_on_outliers(table: TableProfile) -> Iterator[str]:

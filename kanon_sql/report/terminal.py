@@ -234,6 +234,7 @@ _STYLES = {
 _WIDEST_BAR = 28
 _WIDEST_PROSE = 100
 _UNDER_NAME = " " * 4
+_NARROW = 80
 _PROSE = {
     "indented": (INDENT, "", _WIDEST_PROSE), "flush": ("", "", _WIDEST_PROSE),
     "strong": ("", "bold", sys.maxsize), "footer": ("", "dim", sys.maxsize),
@@ -317,10 +318,11 @@ def _folded(sentences: Iterable[str], width: int, first: str = "", **style: str)
 
 
 def _prose(prose: Prose, width: int) -> list[Line]:
-    """A paragraph; a footer stays on one line."""
+    """A paragraph; a footer stays on one line, unless a narrow terminal would break a word."""
     indent, colour, most = _PROSE["named" if prose.name else prose.style]
     name = folded(f"{INDENT}{prose.name}", width, rest=_UNDER_NAME) if prose.name else []
-    room = sys.maxsize if prose.style == "footer" else min(width, most)
+    is_on_a_line = prose.style == "footer" and width >= _NARROW
+    room = sys.maxsize if is_on_a_line else min(width, most)
     return [*name, *_folded(prose.sentences, room, indent, style=colour)]
 
 

@@ -180,6 +180,7 @@ def _proof(tradeoff: Tradeoff) -> str:
 def _next(tradeoff: Tradeoff, command: Callable[..., str] | None) -> Iterator[Block]:
     """The command for the k after which the loss jumps most."""
     k, why = _before_the_jump(tradeoff)
+    why = _unreachable(tradeoff) or why
     is_embedded = TRAITS[tradeoff.engine].embedded if tradeoff.engine in TRAITS else False
     output = "release.parquet" if is_embedded else "release.sql"
     options = ("--k", str(k), "--algorithm", tradeoff.algorithm)
@@ -190,6 +191,27 @@ def _next(tradeoff: Tradeoff, command: Callable[..., str] | None) -> Iterator[Bl
         return
     yield Prose([f"{why} To make a release with k = {k}:"])
     yield Verbatim(folded(command(*options, "--output", output)))
+
+
+def _unreachable(tradeoff: Tradeoff) -> str:
+    """The k that no levels reach, if there are any."""
+    reached = [number(point.k) for point in tradeoff.points if point.metrics]
+    missed = [number(point.k) for point in tradeoff.points if not point.metrics]
+    if not missed:
+        return ""
+    most = tradeoff.max_suppressed
+    would = (
+        f"would suppress more than {counted(most, 'record')}"
+        f" ({short_percent(most / tradeoff.records)})"
+        if most
+        else "would need records to be suppressed (--max-suppressed)"
+    )
+    return f"Only k = {_and(reached)} can be reached with these levels; {_and(missed)} {would}."
+
+
+def _and(words: Sequence[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _before_the_jump(tradeoff: Tradeoff) -> tuple[int, str]:

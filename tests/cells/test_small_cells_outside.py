@@ -145,7 +145,7 @@ def test_records_beside_contributors_tell_no_few(more: int, records: int | None)
 
     assert json.loads(told["json"])["tables"][0]["summary"]["records"] == records
     if records is None:
-        assert "now.csv · 42 firm · sum of turnover" in told["human"]
+        assert "now.csv · 42 contributors (column firm) · sum of turnover" in told["human"]
         assert "Read its records Contributors 42, identified by firm" in told["report"]
 
 

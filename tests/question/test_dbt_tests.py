@@ -417,3 +417,46 @@ def test_what_changed_since_an_older_manifest(tmp_path: Path) -> None:
     assert names("state:modified") == ["staged", "released", "report"]
     assert names("state:new") == ["report"]
     assert "selects no model" in selected(tmp_path, raw, select=("state:new",), state=old).reason
+
+
+YAML_OF_TESTS = """\
+models:
+  - name: other
+  - name: released
+    data_tests:
+      - kanon_sql.k_anonymity:
+          arguments: {quasi_identifiers: [zip, sex], k: 5}
+      - not_null
+    columns:
+      - name: diagnosis
+        data_tests:
+          - kanon_sql.l_diversity:
+              quasi_identifiers: [zip, sex]
+              l: 2
+      - name: stage
+        tests:
+          - kanon_sql.l_diversity: {quasi_identifiers: [zip, sex], l: 2}
+"""
+
+
+def test_each_check_has_the_line_of_its_own_test(tmp_path: Path) -> None:
+    chosen = selected(
+        project(tmp_path, YAML_OF_TESTS),
+        plain(patch_path="clinic://models/schema.yml"),
+        generic("k_anonymity", quasi_identifiers=QI, k=5),
+        generic("l_diversity", quasi_identifiers=QI, sensitive="diagnosis", l=2),
+        generic("l_diversity", quasi_identifiers=QI, sensitive="stage", l=2),
+        generic("t_closeness", quasi_identifiers=QI, sensitive="stage", t=0.2),
+    )
+
+    [places] = chosen.places
+    checks = sorted(table_of(chosen).checks, key=lambda each: not each.gates)
+    lines = {(check.name(), getattr(check, "sensitive", None)): place.line
+             for check, place in zip(checks, places.checks, strict=True)}  # fmt: skip
+    assert places.table.line == 3
+    assert lines == {
+        ("k_anonymity", None): 5,
+        ("l_diversity", "diagnosis"): 11,
+        ("l_diversity", "stage"): 16,
+        ("t_closeness", "stage"): 3,  # which the YAML doesn't have
+    }

@@ -330,3 +330,22 @@ def test_the_report_quotes_and_has_lines_to_sign(audience: str) -> None:
     assert "no cell (e.g. admissions, discharges, patients, services, etc.)" in page
     # What stands on the p% rule is left out where its parameters are confidential.
     assert ("We therefore recommend use of the" in page) is (audience == "internal")
+
+
+def test_a_policy_is_judged_on_a_table_of_events_alone(tmp_path: Path) -> None:
+    """Its rule on events gates; one on classes is refused, as there are none."""
+    rule = "At least 3 people share any 2 events."
+    of_events = OWN.replace("concerns: cells", "concerns: records")
+    of_events = of_events.replace("min_contributors, text: At least 6 people in every cell.",
+                                  f"km_anonymity, text: {rule}")  # fmt: skip
+    of_events = of_events.replace("min_contributors: {n: 6}", "km_anonymity: {k: 3, m: 2}")
+    visits = pyarrow.table({"person": [1, 1, 2, 2, 3], "ward": list("ababc")})
+    asked: dict[str, Any] = {"entity": "person", "events": ["ward"]}
+
+    [table] = kanon.audit(visits, policy=str(own(tmp_path, of_events)), **asked).tables
+
+    assert [(each.id, each.asked, each.held) for each in table.policies] == [("our-airlock", 1, 0)]
+    [check] = [check for check in table.checks if check.policy]
+    assert (check.model, check.holds, check.achieved) == ("km_anonymity", False, 1)
+    with pytest.raises(kanon.SpecError, match="k_anonymity is about classes"):
+        kanon.audit(visits, policy="cms-cell-11", **asked)

@@ -251,4 +251,8 @@ def translated_error(error: duckdb.Error, *, before_rows: bool = True) -> KanonE
             "a JSON file can't be read whole: a record is damaged, has a key twice, or changed "
             "since the start."
         )
-    return withheld("DuckDB", type(error).__name__, "; a damaged file is the usual cause")
+    return withheld(
+        "DuckDB",
+        type(error).__name__,
+        "; a damaged file, or a value that its type can't hold, is the usual cause",
+    )

@@ -73,10 +73,14 @@ def about(text: str, table: CellsResult) -> str:
 
 def _threshold(check: CheckResult, table: CellsResult) -> Words:
     n, least, noun = check.parameters.get("n"), check.achieved, whose(table)
+    is_figure = table.published and table.figure == "count"
     if least is None:
-        return f"no cell has a {noun}", ""
+        return "no count is above 0" if is_figure else f"no cell has a {noun}", ""
     requirement = "" if n is None else f", asked for {number(n)}"
-    if isinstance(least, str):
+    if is_figure and least != 0:
+        shown = least if isinstance(least, str) else f"{number(least)}{requirement}"
+        result = f"the smallest count is {shown}"
+    elif isinstance(least, str):
         result = f"the smallest cell has {least} {noun}s"
     else:
         result = f"the smallest cell has {counted(least, noun)}{requirement}"
@@ -303,16 +307,22 @@ def headline_of_cells(table: CellsResult) -> list[str]:
         parts.append(f"{figures} {printable(table.value or '')}".strip())
     else:
         records = "" if summary.records is None else counted(summary.records, "record")
-        whose = (
-            f"{number(summary.contributors or 0)} {printable(table.contributor)}"
-            if table.contributor
-            else ""
-        )
-        parts.append(" of ".join(filter(None, [records, whose])))
+        parts.append(_of_contributors(table, records))
         value = f"sum of {printable(table.value)}" if table.value else "counts"
         parts.append(f"{value} by {listed(table.by)}")
         return parts
     return [*parts, f"by {listed(table.by)}"]
+
+
+def _of_contributors(table: CellsResult, records: str) -> str:
+    """As in `900 records of 300 contributors (column firm)`."""
+    if not table.contributor:
+        return records
+    name, contributors = printable(table.contributor), table.cells.contributors or 0
+    if contributors == table.cells.records:
+        return f"{records}, one for each {name}"
+    whose = f"{counted(contributors, 'contributor')} (column {name})"
+    return " of ".join(filter(None, [records, whose]))
 
 
 def cells_sentence(table: CellsResult) -> str:
@@ -340,11 +350,13 @@ def findings_on_cells(table: CellsResult) -> tuple[str, list[str], str] | None:
     is_part = len(named) < len(failing)
     some = f", the first {number(len(named))} of {number(len(failing))}" if is_part else ""
     dimensions = " · ".join(map(printable, table.by))
-    more = "-v names all of them; " if is_part else ""
+    every = "--cells FILE.csv lists every cell."
+    if is_part:
+        every = "-v names all of them; --cells FILE.csv lists every cell."
     return (
         f"Cells that fail ({dimensions}){some}:",
         [f"{_name_of(cell)}: {_finding_on(cell, table)}" for cell in named],
-        f"{more}--cells FILE.csv lists every cell.",
+        every,
     )
 
 

@@ -159,10 +159,19 @@ def _distinct(check: CheckResult, table: TableResult, count_format: CountFormat)
     if check.achieved == 1:
         consequence = f"so the {attribute(check)} of everyone there is known"
         return f"The worst class has 1{KEPT_TOGETHER}value, {consequence}."
+    ruled_out, left = _RULED_OUT.get(check.achieved, ("all but one", "it"))
     return (
-        f"The worst class has {counted(check.achieved, 'value')} of {attribute(check)}: anyone "
-        "who rules out all but one knows it."
+        f"The worst class has {counted(check.achieved, 'value')} of {attribute(check)}: who can "
+        f"rule out {ruled_out} knows {left}."
     )
+
+
+_RULED_OUT = {
+    2: ("one of them", "the other"),
+    3: ("two of them", "the third"),
+    4: ("three of them", "the fourth"),
+}
+"""How many of a few values somebody rules out, and what is left."""
 
 
 def _entropy(check: CheckResult, table: TableResult, count_format: CountFormat) -> str:

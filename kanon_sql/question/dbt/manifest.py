@@ -98,7 +98,7 @@ def read_manifest(
     if connect is None:
         connect = connection_of(manifest.project, manifest.adapter, profiles_dir)
     tables: dict[TablesKey, list[TableSpec | PublishedSpec]] = {}
-    notes = []
+    notes, places = [], []
     with Faults() as faults:
         for key, node in chosen:
             with faults.collected():
@@ -110,10 +110,12 @@ def read_manifest(
                 tables.setdefault(key, []).append(table)
                 about = () if node.about else manifest.notes(node)
                 notes.append((*node.inherited, *about, *differences))
+                of_checks = manifest.places_of_tests(node, table.checks)
+                places.append(TablePlaces(manifest.place(node), of_checks))
     return SelectedTables(
         AuditSpec.model_validate(tables),
         notes=tuple(notes),
-        places=tuple(TablePlaces(manifest.place(node)) for _, node in chosen),
+        places=tuple(places),
         skipped=tuple(skipped),
     )
 
@@ -437,6 +439,24 @@ class Manifest:
     def place(self, node: Node) -> Place:
         """The location of a node's name in the project's YAML, or the first line of its file."""
         return self.described_at(node) or Place(self._file(node), 1, 1)
+
+    def places_of_tests(self, node: Node, checks: Sequence[Model]) -> tuple[Place, ...]:
+        """The location of the test that asks each check, those with a threshold first; that of the
+        node for a check of its meta, or where several tests might."""
+        description = self._description(node) if node.is_described else None
+        tests = description.tests if description else ()
+
+        def place(check: Model) -> Place:
+            parameters = check.parameters
+            asked = [
+                where
+                for name, arguments, where in tests
+                if name == f"kanon_sql.{check.name()}"
+                and all(arguments[key] == parameters[key] for key in parameters.keys() & arguments)
+            ]
+            return asked[0] if len(asked) == 1 else self.place(node)
+
+        return tuple(place(check) for check in sorted(checks, key=lambda each: not each.gates))
 
     def described_at(self, node: Node) -> Place | None:
         """The location of a node's name in the project's YAML; None if it is not described."""

@@ -28,6 +28,8 @@ class Description:
     columns: Mapping[str, Mapping[str, Any]]
     """The meta of each column."""
     place: Place
+    tests: tuple[tuple[str, Mapping[str, Any], Place], ...] = ()
+    """The name, the arguments and the location of each test on it or on a column."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ class Project:
                 version_entry = _version(entry, version)
                 meta = {**meta_of(entry), **meta_of(version_entry)}
                 columns = _columns(entry) | _columns(version_entry)
-                return Description(meta, columns, document.place(location))
+                tests = tuple(_tests(document, entry, location))
+                return Description(meta, columns, document.place(location), tests)
         return None
 
     def _document(self, file: Path) -> YamlDocument | None:
@@ -101,6 +104,25 @@ class Project:
             except SpecError:
                 self.documents[file] = None
         return self.documents[file]
+
+
+def _tests(
+    document: YamlDocument, entry: Mapping[str, Any], location: Location, **given: Any
+) -> Iterator[tuple[str, Mapping[str, Any], Place]]:
+    """The tests of a description, and those of its columns, whose attribute is `given`."""
+    for key in ("data_tests", "tests"):
+        listed = entry.get(key)
+        for number, test in enumerate(listed if isinstance(listed, list) else ()):
+            by_name = test if isinstance(test, dict) else {test: None}
+            for name, settings in by_name.items():
+                nested = mapping(mapping(settings).get("arguments"))
+                arguments = {**given, **mapping(settings), **nested}
+                yield str(name), arguments, document.place((*location, key, number))
+    columns = entry.get("columns")
+    for number, column in enumerate(columns if isinstance(columns, list) else ()):
+        named = mapping(column)
+        place = (*location, "columns", number)
+        yield from _tests(document, named, place, sensitive=named.get("name"))
 
 
 def seeds_around(file: Path) -> Path | None:
