@@ -77,6 +77,15 @@ def test_figures_are_listed_on_request_for_their_owner_alone(published: Path) ->
     assert stat.S_IMODE(Path("cells.csv").stat().st_mode) == 0o600
 
 
+def test_a_list_from_records_is_for_its_owner_alone(published: Path) -> None:
+    run("tables", str(published), "--by", "region", "--threshold", "5", "--cells", "own.csv")
+    run("tables", str(published), *ASKED, "--cells", "cells.csv")
+
+    usual = stat.S_IMODE(published.stat().st_mode)
+    modes = [stat.S_IMODE(Path(name).stat().st_mode) for name in ("own.csv", "cells.csv")]
+    assert modes == [0o600, usual]
+
+
 def test_a_page_names_the_first_five(published: Path) -> None:
     asked = ["13" if each == "6" else each for each in ASKED]
 
