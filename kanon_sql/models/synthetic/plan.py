@@ -276,12 +276,18 @@ def _required(question: ResolvedQuestion) -> tuple[BoundColumn, ...]:
 
 
 def _is_countable(question: ResolvedQuestion, compared: ComparedColumn) -> bool:
-    """Whether every table can group the values of a column, and types let them be equal."""
+    """Whether every table can group the values of a column, and types let them be equal. Keys and
+    targets were refused otherwise."""
+    if compared.name in {column.name for column in _required(question)}:
+        return True
     tables = (question.table, *(other.table for other in _others(question)))
     for table, column in zip(tables, compared.columns, strict=True):
         raw = next(each for each in table.columns if each.name == column.name)
-        usable = column.generalised or list(countable([raw], question))
-        if not usable or family(column.type) in ("nested", "span"):
+        kind = family(column.type)
+        if raw.unusable_because or kind in ("nested", "span"):
+            return False
+        # An unknown type is that of a table that nobody has opened.
+        if not (table.embedded or kind == "" or [*countable([raw], question)]):
             return False
     return compared.can_be_equal
 

@@ -215,6 +215,7 @@ SECTIONS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("What was audited", scope.subject),
     ("The finding", scope.finding),
     ("The data audited", scope.data_audited),
+    ("Made from", figures.made_from),
     ("What was lost", costs.losses),
     ("Risk", figures.risk),
     ("Class sizes", figures.sizes),
