@@ -301,6 +301,9 @@ NEIGHBOURS = {
     "synthetic": {
         "report.audit": "the block of attackers on a synthetic table",
         "report.words.tables": "the heading of a synthetic table, and what its figures leave out",
+        **dict.fromkeys(
+            ("report.signed.figures", "report.signed.scope"), "the section on what it was made from"
+        ),
     },
     "earlier": {
         "anonymizing.violating_classes": "what can't be suppressed class by class",

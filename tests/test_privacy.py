@@ -75,6 +75,49 @@ def test_no_output_holds_a_value(
         assert traces(events(people(released), **asked | {"sensitive": ["diagnosis"]})) == []
 
 
+OF_A_SYNTHESIS = [
+    kanon.CopiedRecords(max_share=0.1),
+    kanon.ReplicatedUniques(max_excess=0.1),
+    kanon.SinglingOut(m=3, max_rate=0.5),
+    kanon.DisclosiveInSynthetic(sensitive="diagnosis", max_share=0.2),
+    kanon.CorrectAttribution(sensitive="diagnosis", max_gain=0.1),
+]
+
+
+@fewer
+@given(
+    st.lists(ROW, min_size=2, max_size=8),
+    st.lists(ROW, min_size=1, max_size=4),
+    st.lists(ROW, min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_no_output_of_a_synthetic_table_holds_a_value(
+    rows: list[tuple[Any, ...]],
+    made_up: list[tuple[Any, ...]],
+    others: list[tuple[Any, ...]],
+    shows: bool,
+) -> None:
+    """Half of it are copies; --show-values shows nothing of them either."""
+    original = [(*row[:4], f"o{place}") for place, row in enumerate(rows)]
+    holdout = [(*row[:4], f"h{place}") for place, row in enumerate(others)]
+    synthetic = people([*rows[: len(rows) // 2 + 1], *made_up]).drop_columns(["person"])
+    asked = question(checks=OF_A_SYNTHESIS)
+    beside = {
+        "original": {"source": people(original), "entity": "person"},
+        "holdout": people(holdout),
+    }
+    told: list[str] = []
+    try:
+        result = kanon.audit(synthetic, **asked, **beside, show_values=shows)
+        forms = [junit.render(result), sarif.render(result), github.render(result)]
+        told += [outputs(result), *forms, str(kanon.compile(synthetic, **asked, **beside))]
+        told.append(result.to_html())
+    except kanon.KanonError as refused:
+        told.append("".join(traceback.format_exception(refused)))
+
+    assert traces("\n".join(told)) == []
+
+
 EVENTS_OF_PEOPLE = [
     kanon.KmAnonymity(k=3),
     kanon.KnownEvents(m=2, max_share=0.1, times=True),

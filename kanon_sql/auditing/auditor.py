@@ -188,7 +188,7 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
         warnings=tuple(dict.fromkeys(sentences)),
         checks=checks,
         policies=policies,
-        shown=_shown(plan, answers) if show_values else None,
+        shown=_shown(plan, answers) if show_values and [*plan.of(ShownStep)] else None,
         **measured,
     )
 

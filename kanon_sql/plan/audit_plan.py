@@ -75,7 +75,9 @@ def _steps(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     yield from preconditions(question)
     if question.quasi_identifiers:
         yield from _steps_by_keys(question)
-    listings = [*small_classes(question)] if question.quasi_identifiers else []
+    # A record of a synthetic table may be a copy, which nothing shows.
+    is_shown = question.quasi_identifiers and not question.made_from
+    listings = [*small_classes(question)] if is_shown else []
     for planned in family_part("events", "plan").steps(question):
         if isinstance(planned, ShownStep):
             listings.append(planned)

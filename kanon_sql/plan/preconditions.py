@@ -327,7 +327,7 @@ def without_label(
         "column": column.raw,
         "label": column.checked_label,
         "joined": column.joined,
-        "shown": question.facts.show_values,
+        "shown": question.facts.show_values and not question.made_from,
     }
     parameters = {"levels": column.levels, "level": column.levels.label(column.level)}
     parameters |= {"commas": may_have_commas(question, table)}

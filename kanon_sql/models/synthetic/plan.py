@@ -184,8 +184,7 @@ def bound(model: SyntheticModel, scope: CheckScope) -> BoundCheck:
             f"name it with {option('holdout', 'SRC')}."
         )
     if isinstance(model, SinglingOut):
-        columns = next(other for other in scope.others if other.kind is ORIGINAL).columns
-        refuse_too_many(f"{model.name()} m={model.m}", len(columns), model.m)
+        _refuse_too_many(model, scope)
     if not isinstance(model, AttributionModel):
         return BoundCheck(model, requested=True)
     name = sensitive_name(model, scope.table, scope.sensitive)
@@ -198,12 +197,19 @@ def measured(scope: CheckScope, requested: Sequence[Model]) -> Iterator[BoundChe
     """What is measured of a synthetic table unless something is required, or asked of it."""
     if any(model.gates or isinstance(model, SyntheticModel) for model in requested):
         return
-    models: list[SyntheticModel] = [CopiedRecords(), ReplicatedUniques(), SinglingOut()]
+    singled_out = SinglingOut()
+    _refuse_too_many(singled_out, scope)
+    models: list[SyntheticModel] = [CopiedRecords(), ReplicatedUniques(), singled_out]
     yield from (BoundCheck(model, requested=False) for model in models)
     for column in scope.sensitive:
         for of_values in (DisclosiveInSynthetic, CorrectAttribution):
             model = of_values(sensitive=column.name)
             yield BoundCheck(model, requested=False, column=column)
+
+
+def _refuse_too_many(model: SinglingOut, scope: CheckScope) -> None:
+    columns = next(other for other in scope.others if other.kind is ORIGINAL).columns
+    refuse_too_many(f"{model.name()} m={model.m}", len(columns), model.m)
 
 
 def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:
@@ -276,12 +282,18 @@ def _required(question: ResolvedQuestion) -> tuple[BoundColumn, ...]:
 
 
 def _is_countable(question: ResolvedQuestion, compared: ComparedColumn) -> bool:
-    """Whether every table can group the values of a column, and types let them be equal."""
+    """Whether every table can group the values of a column, and types let them be equal. Keys and
+    targets were refused otherwise."""
+    if compared.name in {column.name for column in _required(question)}:
+        return True
     tables = (question.table, *(other.table for other in _others(question)))
     for table, column in zip(tables, compared.columns, strict=True):
         raw = next(each for each in table.columns if each.name == column.name)
-        usable = column.generalised or list(countable([raw], question))
-        if not usable or family(column.type) in ("nested", "span"):
+        kind = family(column.type)
+        if raw.unusable_because or kind in ("nested", "span"):
+            return False
+        # An unknown type is that of a table that nobody has opened.
+        if not (table.embedded or kind == "" or [*countable([raw], question)]):
             return False
     return compared.can_be_equal
 

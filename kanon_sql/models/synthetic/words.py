@@ -78,6 +78,22 @@ def attacks(table: TableResult) -> list[LookUp]:
     return [attack for check in checks for attack in _attacks(check, table)]
 
 
+def comparisons(table: TableResult) -> list[tuple[str, tuple[str, ...]]]:
+    """Each check beside the holdout: both shares, their difference in points, and its interval."""
+    compared = []
+    for check in _first_of_each(table):
+        holdout = check.details["holdout"] or {}
+        if holdout.get("interval") is not None:
+            shares = (short_percent(holdout[key]) for key in ("share_in_original", "share"))
+            excess, low, high = (
+                f"{100 * end:.1f}" for end in (holdout["excess"], *holdout["interval"])
+            )
+            about = check.parameters.get("sensitive")
+            words = check.model.replace("_", " ") + (f" {printable(about)}" if about else "")
+            compared.append((words, (*shares, excess, f"{low} to {high}")))
+    return compared
+
+
 def _first_of_each(table: TableResult) -> Iterator[CheckResult]:
     """Each model once for each attribute, or number of columns."""
     seen = set()
@@ -124,7 +140,9 @@ def _attacks(check: CheckResult, table: TableResult) -> Iterator[LookUp]:
 
 def _points(difference: float) -> str:
     """A difference of shares."""
-    return f"{abs(difference) * 100:.1f}{KEPT_TOGETHER}points"
+    points = abs(difference) * 100
+    shown = f"{points:.1f}" if points >= 0.1 else f"{points:.2g}"
+    return f"{shown}{KEPT_TOGETHER}points"
 
 
 def _above(difference: float, of: str) -> str:

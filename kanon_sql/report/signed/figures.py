@@ -7,8 +7,9 @@ from itertools import accumulate
 from typing import Any
 
 from kanon_sql.models.events import words as events
+from kanon_sql.models.synthetic import words as synthetic
 from kanon_sql.models.values.words import in_order, worst_class
-from kanon_sql.report.audit import curve_grid
+from kanon_sql.report.audit import attackers, curve_grid
 from kanon_sql.report.charts import Chart, RiskPoint, class_sizes, risk_curve
 from kanon_sql.report.charts import known_events as known_events_chart
 from kanon_sql.report.document import (
@@ -50,8 +51,28 @@ _MOST_SETS = 10
 
 
 def _with_figures(signed: Signed) -> list[TableResult]:
-    """The tables whose class sizes this audience may see."""
-    return [table for table in signed.answered if not signed.hides_sizes(table)]
+    """The tables whose class sizes this audience may see; the records of a synthetic one are
+    nobody."""
+    return [table for table in signed.answered if not (signed.hides_sizes(table) or table.original)]
+
+
+def made_from(signed: Signed) -> Iterator[Block]:
+    """What a synthetic table was made from, and what it tells; internal readers only, as each
+    figure is another count of the same people."""
+    for table in signed.answered if not signed.is_external else ():
+        if table.original:
+            yield from signed.under_its_name(table, _made_from(table))
+
+
+def _made_from(table: TableResult) -> Iterator[Block]:
+    yield Prose([" · ".join(synthetic.headline(table))])
+    yield from attackers(table)
+    compared = synthetic.comparisons(table)
+    if compared:
+        columns = ("original", "holdout", "points above it", "interval")
+        rows = [GridRow((words,), figures) for words, figures in compared]
+        yield Grid(wording("synthetic")["compared"], GridRow(("check",), columns), rows)
+    yield Points(wording("synthetic")["limits"])
 
 
 # --- 4 ----------------------------------------------------------------------------------------
@@ -224,7 +245,7 @@ def _mark(k: int | None, bins: Sequence[Bin]) -> str:
 def curve(signed: Signed) -> Iterator[Block]:
     """Share of the records that can be found with each chance or a greater one; internal readers
     only, as each step of the curve would be another cut of the same records."""
-    for table in [] if signed.is_external else signed.answered:
+    for table in [] if signed.is_external else _with_figures(signed):
         before = (
             _steps(signed.anonymization.before) if signed.anonymization and not table.entity else []
         )

@@ -228,6 +228,7 @@ SECTIONS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("The finding", scope.finding),
     ("Decision", evidence.decision),
     ("The data audited", scope.data_audited),
+    ("Made from", figures.made_from),
     ("What was lost", costs.losses),
     ("Risk", figures.risk),
     ("Class sizes", figures.sizes),

@@ -8,6 +8,7 @@ from typing import Any
 
 from kanon_sql.models.catalogue import CELL_MODELS, MODELS
 from kanon_sql.models.cells.words import cells_sentence, cost_sentence, headline_of_cells
+from kanon_sql.models.synthetic.words import floor
 from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.report.document import Block, Facts, Grid, GridRow, Points, Prose
 from kanon_sql.report.signed.subject import Signed, bound_of, digest_of, members_of, violating
@@ -288,7 +289,9 @@ def _attack_chance(table: TableResult, signed: Signed) -> Iterator[str]:
     found = found_by_all_records(table, signed)
     of_one = " of one record" if found else ""
     by_all = "" if not found or found in _disclosed(table, signed) else found
-    if signed.withholds(table):
+    if table.original:
+        yield from floor(table)
+    elif signed.withholds(table):
         yield sentence("sizes_withheld")
     elif signed.is_coarse(table.summary):
         yield (
@@ -373,7 +376,9 @@ def _share_of_members(
 def _attackers(table: TableResult) -> Iterator[str]:
     words = wording("attackers")
     parameters = [check.parameters for check in table.checks]
-    if table.risk.get("prosecutor"):
+    if table.original:
+        yield words["synthetic"].format(listed(table.quasi_identifiers))
+    elif table.risk.get("prosecutor"):
         several = ("of_one_record", "of_all_records")
         for attacker in several if table.classes_overlap else ("prosecutor",):
             yield words[attacker].format(listed(table.quasi_identifiers))
@@ -516,7 +521,8 @@ def _unassigned(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]
     elif release:
         yield "Unassigned columns", "none: every released column has a decided role"
     elif table.unassigned:
-        yield "Unassigned columns", f"{listed(table.unassigned)}: no check uses them"
+        used = "whole records only" if table.original else "no check uses them"
+        yield "Unassigned columns", f"{listed(table.unassigned)}: {used}"
 
 
 def _treatment(name: str, table: TableResult, signed: Signed) -> str:

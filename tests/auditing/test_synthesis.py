@@ -1,0 +1,309 @@
+"""The laws of synthetic tables: what must be so, whatever the tables, beside their original."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from generated import fewer
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kanon_sql as kanon
+from kanon_sql.auditing.intervals import newcombe
+
+KEYS = ["a", "b"]
+RECORD = st.tuples(
+    *(st.sampled_from((None, "x", "y", "z")) for _ in range(2)), st.sampled_from("uvw")
+)
+RECORDS = st.lists(RECORD, min_size=1, max_size=12).map(lambda rows: [("x", "y", "u"), *rows])
+"""With one record that all tables have, so that every column has a value in common."""
+MEASURED: list[Any] = [
+    kanon.CopiedRecords(),
+    kanon.ReplicatedUniques(),
+    kanon.SinglingOut(m=1),
+    kanon.SinglingOut(m=2),
+    kanon.DisclosiveInSynthetic(sensitive="t"),
+    kanon.CorrectAttribution(sensitive="t"),
+]
+Row = tuple[Any, ...]
+
+
+def table(rows: list[Row]) -> pa.Table:
+    return pa.table(
+        {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate("abt")}
+    )
+
+
+def measured(s: list[Row], o: list[Row], h: list[Row] | None = None) -> dict[str, Any]:
+    """Every measure, by model; singling out by its m too."""
+    result = kanon.audit(
+        table(s), KEYS, sensitive="t", original=table(o), holdout=table(h) if h else None,
+        checks=MEASURED,
+    )  # fmt: skip
+    checks = result.to_dict()["tables"][0]["checks"]
+    return {f"{each['model']}{each['parameters'].get('m', '')}": each for each in checks}
+
+
+@fewer
+@given(RECORDS)
+def test_the_original_itself_copies_everything(o: list[Row]) -> None:
+    found = measured(o, o)
+    copied, uniques = found["copied_records"], found["replicated_uniques"]
+    told, guessed = found["disclosive_in_synthetic"], found["correct_attribution"]
+
+    assert copied["copied"] == copied["attacked"] == copied["copying"] == len(o)
+    assert copied["unique_copied"] == copied["unique_in_original"]
+    assert uniques["replicated"] == uniques["unique_found"] == uniques["unique_in_original"]
+    assert told["correct"] == told["claimed"] == told["disclosive_in_original"]
+    assert guessed["achieved"] == pytest.approx(guessed["original"])
+    assert guessed["matched"] == len(o)
+
+
+@fewer
+@given(RECORDS, RECORDS)
+def test_figures_that_are_parts_of_one_another(s: list[Row], o: list[Row]) -> None:
+    found = measured(s, o)
+    uniques, told = found["replicated_uniques"], found["disclosive_in_synthetic"]
+    one, two = found["singling_out1"], found["singling_out2"]
+
+    assert told["correct"] <= told["claimed"] <= told["matched"] <= told["attacked"]
+    assert uniques["replicated"] <= uniques["unique_found"] <= uniques["unique_in_original"]
+    assert found["correct_attribution"]["zero_cap"] <= found["correct_attribution"]["achieved"]
+    assert one["singled_out"] <= two["singled_out"] >= uniques["replicated"]
+
+
+@fewer
+@given(RECORDS, RECORDS)
+def test_a_table_written_twice_lowers_what_is_unique_in_it_alone(
+    s: list[Row], o: list[Row]
+) -> None:
+    once, twice = measured(s, o), measured(s * 2, o)
+
+    assert twice["replicated_uniques"]["replicated"] == twice["singling_out2"]["claims"] == 0
+    for name in ("unique_found", "found", "unique_in_original"):
+        assert once["replicated_uniques"][name] == twice["replicated_uniques"][name]
+    for name in ("copied_records", "disclosive_in_synthetic", "correct_attribution"):
+        assert once[name]["achieved"] == pytest.approx(twice[name]["achieved"])
+
+
+@fewer
+@given(RECORDS, RECORDS, RECORDS, st.randoms())
+def test_the_order_of_records_is_nothing(
+    s: list[Row], o: list[Row], h: list[Row], chance: random.Random
+) -> None:
+    mixed = [chance.sample(rows, len(rows)) for rows in (s, o, h)]
+
+    assert without_rounding(measured(*mixed)) == without_rounding(measured(s, o, h))
+
+
+@fewer
+@given(RECORDS, RECORDS, RECORDS)
+def test_original_and_holdout_exchanged_turn_the_sign(
+    s: list[Row], o: list[Row], h: list[Row]
+) -> None:
+    found, turned = measured(s, o, h), measured(s, h, o)
+
+    for name, check in found.items():
+        excess, low, high = check["holdout"]["excess"], *check["holdout"]["interval"]
+        other = turned[name]["holdout"]
+        assert excess == pytest.approx(-other["excess"], abs=1e-12)
+        assert [low, high] == pytest.approx([-end for end in other["interval"][::-1]], abs=1e-12)
+
+
+@fewer
+@given(RECORDS, RECORDS)
+def test_a_copy_of_the_original_as_holdout_has_no_excess(s: list[Row], o: list[Row]) -> None:
+    for check in measured(s, o, o).values():
+        assert check["holdout"]["excess"] == pytest.approx(0, abs=1e-12)
+
+
+def without_rounding(found: Mapping[str, Any]) -> Any:
+    return json.loads(json.dumps(found), parse_float=lambda digits: round(float(digits), 9))
+
+
+# --- levels, types, columns -----------------------------------------------------------------
+
+
+def test_a_coarser_level_never_finds_more_who_are_alone() -> None:
+    chance = random.Random(1)
+    tables = [
+        pa.table(
+            {
+                "age": [chance.randrange(90) for _ in range(60)],
+                "zip": [str(chance.randrange(3)) for _ in range(60)],
+            }
+        )
+        for _ in range(2)
+    ]
+    alone = [
+        kanon.audit(
+            tables[0], {"age": {"levels": [{"width": 5}, {"width": 10}, {"width": 30}]}, "zip": {}},
+            original=tables[1], levels={"age": level}, checks=[kanon.ReplicatedUniques()],
+        ).checks[0].details["unique_in_original"]
+        for level in range(4)
+    ]  # fmt: skip
+
+    assert alone == sorted(alone, reverse=True)
+    assert alone[0] > alone[-1]
+
+
+def test_a_level_of_a_sensitive_attribute_gives_bands() -> None:
+    s = pa.table({"zip": ["1", "2"], "income": [11_000, 25_000]})
+    o = pa.table({"plz": ["1", "2"], "income": [14_000, 39_000]})
+    [check] = kanon.audit(
+        s, ["zip"], sensitive={"income": {"levels": [{"width": 10_000}]}}, levels={"income": 1},
+        original={"source": o, "columns": {"zip": "plz"}},
+        checks=[kanon.DisclosiveInSynthetic(sensitive="income")],
+    ).checks  # fmt: skip
+
+    assert (check.details["claimed"], check.details["correct"]) == (2, 1)
+
+
+def test_a_mask_is_as_long_as_the_longest_value_of_all_tables() -> None:
+    s, o = pa.table({"zip": ["12", "34"]}), pa.table({"zip": ["12", "3456"]})
+    [check] = kanon.audit(
+        s, {"zip": "mask:right"}, levels={"zip": 3}, original=o, checks=[kanon.ReplicatedUniques()]
+    ).checks
+
+    assert check.details["found"] == 2
+
+
+def test_types_that_differ_are_compared_as_text() -> None:
+    s, o = pa.table({"n": ["1", "2", "2"]}), pa.table({"n": [1, 2, 3]})
+    [check] = kanon.audit(s, ["n"], original=o, checks=[kanon.ReplicatedUniques()]).checks
+
+    assert (check.details["found"], check.details["replicated"]) == (2, 1)
+
+
+def test_types_that_can_never_be_equal_are_refused() -> None:
+    s, o = pa.table({"n": [True]}), pa.table({"n": [1]})
+    with pytest.raises(kanon.SpecError, match="they can never be equal"):
+        kanon.audit(s, ["n"], original=o)
+
+
+def test_too_many_sets_are_refused() -> None:
+    wide = pa.table({f"c{place}": ["x"] for place in range(101)})
+    with pytest.raises(kanon.SpecError, match="101 columns have 5,151 sets of at most 2"):
+        kanon.audit(wide, "*", original=wide)
+
+
+def test_a_column_without_a_common_value_is_left_out_of_whole_records() -> None:
+    s = pa.table({"zip": ["1", "2"], "day": ["Monday", "Friday"], "n": [1, 2]})
+    o = pa.table({"zip": ["1", "2"], "day": ["mon", "fri"], "n": [1, 3], "more": ["a", "b"]})
+    table = kanon.audit(s, ["zip"], original=o, checks=[kanon.CopiedRecords(max_share=0)]).tables[0]
+
+    assert table.checks[0].details["columns"] == ["zip", "n"]
+    assert table.checks[0].details["left_out"] == ["day"]
+    assert table.checks[0].achieved == 0.5
+    assert [each for each in table.warnings if '"day"' in each]
+
+
+def test_a_running_number_is_warned_of() -> None:
+    numbers = {"n": list(range(50)), "zip": [str(each % 3) for each in range(50)]}
+    table = kanon.audit(pa.table(numbers), ["zip"], original=pa.table(numbers)).tables[0]
+
+    assert [each for each in table.warnings if "a running number in both tables" in each]
+
+
+# --- never green by mistake -----------------------------------------------------------------
+
+
+def test_nobody_found_is_never_green() -> None:
+    s, o = table([("x", "y", "u"), ("y", "x", "v")]), table([("x", "x", "u"), ("y", "y", "v")])
+    result = kanon.audit(
+        s, KEYS, sensitive="t", original=o,
+        checks=[
+            kanon.CorrectAttribution(sensitive="t", max_average=1),
+            kanon.CopiedRecords(max_share=1),
+        ],
+    )  # fmt: skip
+
+    assert [check.holds for check in result.checks] == [None, True]
+    assert (result.status, result.holds) == ("measured", None)
+
+
+def test_an_undecided_excess_is_never_green() -> None:
+    s, o, h = ([(x, "y", "u") for x in text] for text in ("xyz", "xyzabcde", "zab"))
+    result = kanon.audit(
+        table(s), KEYS, original=table(o), holdout=table(h),
+        checks=[kanon.ReplicatedUniques(max_share=1, max_excess=0.2)],
+    )  # fmt: skip
+
+    assert result.checks[0].details["evidence"] == "interval"
+    assert (result.checks[0].holds, result.status) == (None, "measured")
+    assert [each for each in result.tables[0].warnings if "is undecided" in each]
+
+
+def test_k_of_a_synthetic_table_is_warned_of() -> None:
+    rows = table([("x", "y", "u")])
+    result = kanon.audit(rows, KEYS, original=rows, k=1)
+
+    assert [each for each in result.tables[0].warnings if "synthetic table are nobody" in each]
+    assert [check.model for check in result.checks] == ["k_anonymity"]
+
+
+def test_what_is_measured_unasked() -> None:
+    rows = table([("x", "y", "u")])
+    result = kanon.audit(rows, KEYS, sensitive="t", original=rows)
+
+    assert [check.model for check in result.checks] == [
+        *("copied_records", "replicated_uniques", "singling_out"),
+        *("disclosive_in_synthetic", "correct_attribution"),
+    ]
+    assert result.to_dict()["tables"][0]["original"] == {"records": 1, "people": None}
+    assert result.to_dict()["tables"][0]["holdout"] is None
+
+
+# --- the comparison with a holdout ----------------------------------------------------------
+
+
+PUBLISHED = [
+    (56, 70, 48, 80, 0.0524, 0.3339),
+    (9, 10, 3, 10, 0.1705, 0.8090),
+    (6, 7, 2, 7, 0.0582, 0.8062),
+    (5, 56, 0, 29, -0.0381, 0.1926),
+    (0, 10, 0, 20, -0.1611, 0.2775),
+    (10, 10, 0, 20, 0.6791, 1.0),
+]
+"""Newcombe 1998, table II, method 10."""
+
+
+@pytest.mark.parametrize(("x", "n", "y", "m", "low", "high"), PUBLISHED)
+def test_the_interval_is_the_published_one(
+    x: int, n: int, y: int, m: int, low: float, high: float
+) -> None:
+    assert newcombe(x, n, y, m) == pytest.approx((low, high), abs=5.1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("smaller", [1, 4])
+def test_tables_without_memory_have_no_excess(smaller: int) -> None:
+    """Drawn splits: unique counted in each table by itself would fail at a quarter. Copies are
+    found."""
+    chance = random.Random(7)
+
+    def drawn(size: int) -> list[Row]:
+        return [
+            (str(int(chance.random() ** 2 * 12)), str(chance.randrange(9)), chance.choice("uvw"))
+            for _ in range(size)
+        ]
+
+    by_name: dict[str, list[float]] = {}
+    copies = []
+    for number in range(100):
+        o, h, s = drawn(200), drawn(200 // smaller), drawn(200)
+        for name, check in measured(s, o, h).items():
+            by_name.setdefault(name, []).append(check["holdout"]["excess"])
+        if number < 20:
+            memory = measured([*s[:100], *o[:100]], o, h)["replicated_uniques"]["holdout"]
+            copies.append(memory["excess"])
+
+    means = {name: fmean(excesses) for name, excesses in by_name.items()}
+    assert all(abs(mean) < 0.012 for mean in means.values()), means
+    assert fmean(copies) > 0
