@@ -21,10 +21,18 @@ from kanon_sql.auditing.auditor import audit
 from kanon_sql.auditing.compiler import compile as compile_audit
 from kanon_sql.auditing.opening import open_table, opened
 from kanon_sql.cli.command_record import with_files
+from kanon_sql.cli.streams import tell
 from kanon_sql.engines import is_embedded
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
-from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError, plural
+from kanon_sql.errors import (
+    EngineError,
+    InputError,
+    NoDataError,
+    SpecError,
+    plural,
+    without_control,
+)
 from kanon_sql.explore.address import ROLES, Question, fields_of, query
 from kanon_sql.explore.turns import Turns
 from kanon_sql.files import without_credentials
@@ -41,7 +49,7 @@ from kanon_sql.profiling.propose import (
     propose,
     proposed_by_name,
 )
-from kanon_sql.question.hierarchy import GeneralizationHierarchy, builder_of, built
+from kanon_sql.question.hierarchy import SUPPRESS, GeneralizationHierarchy, builder_of, built
 from kanon_sql.question.roles import columns_by_role
 from kanon_sql.question.spec import AuditSpec, TableSpec, table_spec
 from kanon_sql.report import explore as pages
@@ -97,7 +105,7 @@ class Explorer:
         self, spec: TableSpec, run: RunOptions, turns: Turns, output: Path | None, show_values: bool
     ) -> None:
         self.turns, self.output, self.show_values = turns, output, show_values
-        self._run = replace(run, watch=turns.watch, opens=turns.opens)
+        self._run = replace(run, watch=turns.watch, opens=turns.opens, announce=self._announce)
         self._given, self._base = spec, ExitStack()
         self._of_command: dict[str, GeneralizationHierarchy] = {}
         self._builders: dict[str, str] = {}
@@ -119,8 +127,13 @@ class Explorer:
     @property
     def about(self) -> str:
         """The size of the table, in words."""
-        records = [] if self.records is None else [counted(self.records, "record")]
-        return " · ".join([*records, counted(len(self.columns), "column"), "kanon-sql explore"])
+        records = [] if self.records is None else [plural(self.records, "record")]
+        return " · ".join([*records, plural(len(self.columns), "column")])
+
+    def _announce(self, sentence: str) -> None:
+        """Say on the page and in the terminal what is fetched from a database."""
+        self.turns.watch(sentence, str)
+        tell(without_control(sentence))
 
     def with_hierarchies(self, hierarchies: Mapping[str, GeneralizationHierarchy]) -> None:
         """Begin with the hierarchies of the command; files can't be changed by an address."""
@@ -250,9 +263,7 @@ class Explorer:
         whys = self._given.insensitive
         return self._base_spec(
             quasi_identifiers={
-                name: self.given.get(name)
-                or (built(question.hierarchies[name]) if name in question.hierarchies else None)
-                or GeneralizationHierarchy()
+                name: self.given.get(name) or built(question.hierarchies.get(name, SUPPRESS))
                 for name in question.of("qi")
             },
             sensitive=question.of("sensitive"),
@@ -501,10 +512,14 @@ class Explorer:
         look = self._look(question)
         table = look.audit(question.level_of, question.checks)
         suppressed = look.lost(question.level_of, question.checks).suppressed
+        try:
+            sql = self._sql(question, look)
+        except SpecError as error:
+            sql = f"-- {error}"
         taken = pages.Taken(
             self._yaml(question, None),
             list(self._commands(question, suppressed)),
-            self._sql(question, look),
+            sql,
             [Link(words, self.to(route, question)) for route, words in _DOWNLOADS.items()],
             self._saving(question) if self.output else None,
         )

@@ -337,7 +337,10 @@ class _Handler(BaseHTTPRequestHandler):
         turn = self.server.turns.ask(lambda: self.server.answer(route, question, save))
         self.connection.settimeout(SECONDS_TO_SEND)
         try:
-            if not turn.done.wait(SOON if route not in FILES else None):
+            if route in FILES:
+                while not turn.done.wait(TICK):
+                    self._refuse_gone()
+            elif not turn.done.wait(SOON):
                 self._stream(turn, route, question)
                 return
             self._send_whole(turn, route, question)
@@ -346,6 +349,12 @@ class _Handler(BaseHTTPRequestHandler):
             raise
         except ReaderLeft:
             return
+
+    def _refuse_gone(self) -> None:
+        """Raise `ConnectionError` if the reader of a file that is still made has left."""
+        with suppress(BlockingIOError):
+            if not self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
+                raise ConnectionResetError
 
     def _send_whole(self, turn: Turn, route: str, question: Question) -> None:
         try:
@@ -381,7 +390,11 @@ class _Handler(BaseHTTPRequestHandler):
         steps = [(name, explorer.to(to, asked), to == step) for to, name in STEPS.items()]
         title = f"{STEPS.get(step, 'Evidence')} · {printable(explorer.name)} · kanon-sql"
         return explore_part(
-            "head", title=title, name=explorer.name, about=explorer.about, steps=steps
+            "head",
+            title=title,
+            name=explorer.name,
+            about=f"{explorer.about} · kanon-sql explore",
+            steps=steps,
         )
 
     # --- sending ------------------------------------------------------------------------------
@@ -459,9 +472,8 @@ def serve(
         door = _listening(port, explorer, turns)
         turns.ask(explorer.first)
         told(
-            f"{printable(explorer.name)} · {explorer.about.removesuffix(' · kanon-sql explore')} · "
-            f"read-only\n\n  {door.address}\n\nOnly this machine can open it, with this token. "
-            "Ctrl-C ends it."
+            f"{printable(explorer.name)} · {explorer.about} · read-only\n\n  {door.address}\n\n"
+            "Only this machine can open it, with this token. Ctrl-C ends it."
         )
         if opens_browser:
             threading.Thread(target=webbrowser.open, args=[door.address], daemon=True).start()

@@ -207,9 +207,11 @@ def _undecided(spec: ProposedSpec) -> Iterator[str]:
 def _checks(spec: ProposedSpec) -> Iterator[str]:
     if spec.chosen:
         if levels := {name: level for name, level in spec.chosen.levels.items() if level}:
+            yield ""
             yield "    levels:"
             yield from (f"      {scalar(name)}: {level}" for name, level in levels.items())
         if spec.chosen.checks:
+            yield ""
             yield "    checks:"
         for check in spec.chosen.checks:
             yield f"      - {check.name()}: {_flow(check.model_dump(exclude_defaults=True))}"

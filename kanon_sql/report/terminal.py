@@ -297,8 +297,11 @@ def _lines(block: Block, width: int) -> Iterable[Line]:
 def _choices(block: Choices, width: int) -> list[Line]:
     """What could be chosen, as text."""
     texts = [block.caption, block.note, *map(cell_text, block.controls)]
-    rows = [GridRow(tuple(map(cell_text, row)), ()) for row in block.rows]
-    grid = Grid("", GridRow(tuple(block.header), ()), rows)
+    header, *rows = (
+        GridRow((first,), (*rest, ""))
+        for first, *rest in ([*map(cell_text, row)] for row in (block.header or ("",), *block.rows))
+    )
+    grid = Grid("", header, rows)
     return [
         *_titled(block.title, width),
         *_folded(filter(None, texts), width, INDENT),
