@@ -382,7 +382,7 @@ def _in_words(table: TableProfile, ranked: Sequence[ColumnProfile]) -> Iterator[
         yield "No column looks like one that singles out a person."
     yield (
         "These guesses come from column names and values; you decide. kanon-sql init writes a spec "
-        "with the open columns listed under undecided, kanon-sql explore shows them on a local page."
+        "with the open columns listed under undecided; kanon-sql explore shows them on a page."
     )
 
 

@@ -39,13 +39,28 @@ class Browser:
 
     def open(self, path: Path, *, scheme: str = "light", width: int = 1200) -> None:
         """Show a file in light or dark, so many pixels wide."""
+        self.visit(path.as_uri(), scheme=scheme, width=width)
+
+    def visit(self, address: str, *, scheme: str = "light", width: int = 1200) -> None:
+        """Show an address, as `open` shows a file."""
         colours = [{"name": "prefers-color-scheme", "value": scheme}]
         self.ask("Emulation.setEmulatedMedia", features=colours)
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=900,
                  deviceScaleFactor=1, mobile=False)  # fmt: skip
-        self.ask("Page.navigate", url=path.as_uri())
+        self.ask("Page.navigate", url=address)
+        self.loaded()
+
+    def loaded(self) -> None:
+        """Wait until the page is whole."""
         self.value("new Promise(done => document.readyState === 'complete' ? done() : "
                    "addEventListener('load', done))")  # fmt: skip
+
+    def press(self, key: str, code: int, text: str = "") -> None:
+        """Press a key."""
+        of_key = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+        down = {"type": "keyDown", **of_key, **({"text": text} if text else {})}
+        self.ask("Input.dispatchKeyEvent", **down)
+        self.ask("Input.dispatchKeyEvent", type="keyUp", **of_key)
 
     def value(self, script: str) -> Any:
         """What a script gives. No policy of a page holds for developer tools."""
@@ -71,7 +86,7 @@ def browser(profile: Path) -> Iterator[Browser]:
     tells, theirs_out = os.pipe()
     command = [
         CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
-        "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={profile}",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={profile}",
         # A page that nobody looks at is not slowed down.
         "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
         "--disable-backgrounding-occluded-windows",
