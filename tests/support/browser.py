@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,9 +52,9 @@ class Browser:
         self.loaded()
 
     def loaded(self) -> None:
-        """Wait until the page is whole."""
-        self.value("new Promise(done => document.readyState === 'complete' ? done() : "
-                   "addEventListener('load', done))")  # fmt: skip
+        """Wait until the page is whole; where scripts are off, no event would say so."""
+        while self.value("document.readyState") != "complete":
+            time.sleep(0.02)
 
     def press(self, key: str, code: int, text: str = "") -> None:
         """Press a key."""
