@@ -33,6 +33,7 @@ PARTS = {
     "memory": ["large.py", "--rows", "100000000", "--pieces", "4", "--memory-limit", "2GiB"],
     "events": ["events.py", "--events", "10000000"],
     "assistant": ["assistant.py"],
+    "explore": ["explore.py"],
 }
 """Each part with its script and options."""
 WITHOUT_TABLES = {"assistant"}

@@ -36,6 +36,7 @@ MEASURED_FILES = {
     "^Spark,": (*AUDIT, "kanon_sql/engines/spark", "kanon_sql/sql/dialects"),
     "searches,": (*RELEASE, "kanon_sql/engines/spark", "templates/searching"),
     "^Lineage of roles$": ("kanon_sql/tracing", "kanon_sql/sql/flows.py"),
+    "of explore$": (*RELEASE, "kanon_sql/explore", "templates/duckdb/lattice.sql"),
     "of subsets$": ("kanon_sql/profiling", "templates/duckdb/subsets.sql"),
     "^Two releases": (
         "templates/macros/shared/composed_k_anonymity.sql",

@@ -24,6 +24,8 @@ from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.fetched_sets import announce_fetch, fetch_hub
 from kanon_sql.auditing.opening import open_table, opened
+from kanon_sql.auditing.other_columns import other_columns_warnings
+from kanon_sql.auditing.running import run as run_steps
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
@@ -31,6 +33,7 @@ from kanon_sql.errors import EngineError, SpecError
 from kanon_sql.models.base import Model
 from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.models.values.models import LDiversity
+from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.binding import bind, column_levels
 from kanon_sql.plan.other_columns import OtherColumnsStep
@@ -38,7 +41,7 @@ from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import BoundColumn, DataFacts, ResolvedQuestion
 from kanon_sql.plan.resolve import resolve
 from kanon_sql.plan.steps import ShownStep
-from kanon_sql.question.spec import AuditSpec, TableSpec
+from kanon_sql.question.spec import AuditSpec, TableSpec, table_spec
 from kanon_sql.results.table import TableResult
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
@@ -82,6 +85,7 @@ class Look:
     _places: list[Row]
 
     def __post_init__(self) -> None:
+        self._beside: dict[Any, tuple[str, ...]] = {}
         self._below: dict[tuple[Node, int], int] = {}
         self._statistics: dict[tuple[Model, ...], LatticeStatistics] = {}
         self._highest = {
@@ -172,6 +176,23 @@ class Look:
         plan = Plan(described, tuple(steps)).without(OtherColumnsStep)
         result = answered(plan, _session(self.hub, self.run), show_values)
         return replace(result, engine=self.engine.name)
+
+    def beside(self, insensitive: Sequence[str], identifiers: Sequence[str]) -> tuple[str, ...]:
+        """The warnings about columns that no check reads, at raw values: who is alone in them and
+        the quasi-identifiers together. They are read once for each choice of roles."""
+        key = (tuple(insensitive), tuple(identifiers))
+        if key not in self._beside:
+            reviewed = table_spec(source="", insensitive=list(insensitive)).insensitive
+            update = {"identifiers": list(identifiers), "insensitive": reviewed, "checks": []}
+            spec = self.spec.model_copy(update={**update, "levels": {}})
+            question = bind(resolve(spec, self.table, {}), self._facts)
+            on_set, answers = plan_audit(self._on_set(question, {})), Answers()
+            sizes = [step for step in on_set.steps if step.name in _OF_SIZES]
+            run_steps(sizes, _session(self.hub, self.run), answers)
+            plan = plan_audit(question)
+            run_steps(plan.of(OtherColumnsStep), _session(self.engine, self.run), answers)
+            self._beside[key] = tuple(other_columns_warnings(plan, answers))
+        return self._beside[key]
 
     def below(self, nodes: Sequence[Levels], size: int) -> list[int]:
         """For each choice of levels, the number of records in classes of fewer than `size`."""
@@ -266,6 +287,8 @@ class Look:
         )
 
 
+_OF_SIZES = ("classes", "number_of_people", "people")
+"""The steps that tell how many records and people there are."""
 SET = "kanon_private_look"
 AT_ONCE = 16
 """Number of nodes per statement."""

@@ -364,6 +364,12 @@ class Explorer:
         )
         return Page("Columns", "Which columns could someone know?", lead, list(blocks))
 
+    def _beside(self, question: Question, table: TableResult, look: Look) -> TableResult:
+        """The result with the warnings about columns that no check reads."""
+        said = look.beside(question.of("insensitive"), question.of("identifier"))
+        at = "At raw values: " if any(question.level_of.values()) else ""
+        return replace(table, warnings=(*table.warnings, *(f"{at}{each}" for each in said)))
+
     def _lead(self, question: Question, table: TableResult, look: Look) -> str:
         labels = look.levels()
         at = {n: labels[n][level].label for n, level in question.level_of.items() if level}
@@ -379,6 +385,7 @@ class Explorer:
     def _risk(self, question: Question) -> Page:
         look = self._look(question)
         table = look.audit(question.level_of, question.checks, show_values=self.show_values)
+        table = self._beside(question, table, look)
         names = question.of("qi")
         counts = (table.summary.classes or 0) * len(names) <= COUNTED_WITHOUT
         without = None
@@ -421,7 +428,7 @@ class Explorer:
 
     def _levels(self, question: Question) -> Page:
         look, now = self._look(question), question.level_of
-        table = look.audit(now, question.checks)
+        table = self._beside(question, look.audit(now, question.checks), look)
         raw = look.audit({}, [KAnonymity(k=question.k)] if question.k else [], sensitive=False)
         lost = look.lost(now, question.checks)
         shown = look.levels()
@@ -500,7 +507,7 @@ class Explorer:
             else self.to("/levels", replace(question, levels={}, k=point.k).at(point.levels))
             for point in result.points
         ]
-        blocks = list(pages.costs(result, addresses, self.to("/levels", question)))
+        blocks = list(pages.costs(result, question.k, addresses, self.to("/levels", question)))
         words = f"with at most {counted(result.max_suppressed, 'record')} suppressed"
         return Page(
             "Levels", "What does each k cost?", f"The least loss for each k, {words}.", blocks

@@ -8,8 +8,10 @@ cookie is sent to every port of a host (RFC 6265, section 8.5).
 from __future__ import annotations
 
 import hmac
+import os
 import secrets
 import socket
+import sys
 import threading
 import time
 import webbrowser
@@ -475,7 +477,7 @@ def serve(
             f"{printable(explorer.name)} · {explorer.about} · read-only\n\n  {door.address}\n\n"
             "Only this machine can open it, with this token. Ctrl-C ends it."
         )
-        if opens_browser:
+        if opens_browser and _has_screen():
             threading.Thread(target=webbrowser.open, args=[door.address], daemon=True).start()
         # From here on Ctrl-C is the way to end it, also after files were saved.
         stops.code = 0
@@ -485,6 +487,12 @@ def serve(
     finally:
         turns.end(explorer.close, seconds=0.8)
     return 0
+
+
+def _has_screen() -> bool:
+    """Whether a browser would open a window: one in the terminal would hide the address."""
+    screens = ("DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform in ("darwin", "win32") or any(map(os.environ.get, screens))
 
 
 def _folder(output: str | None) -> Path | None:

@@ -449,14 +449,23 @@ def search_form(hidden: Hidden, algorithm: str, max_suppressed: str) -> Choices:
 
 def found(result: ReleaseFindings, use: str | None, back: str) -> Iterator[Block]:
     """The outcome of a search, as the page of the release has it."""
-    yield from (block for block in releases.page(result) if not isinstance(block, Verbatim))
     links = [Link("Use these levels", use)] if use else []
     yield Choices(buttons=[*links, Link("Back to the levels", back)])
+    _, *blocks = releases.page(result)
+    for block in blocks:
+        is_of_command = isinstance(block, Verbatim | Heading) or (
+            isinstance(block, Prose) and block.style == "footer"
+        )
+        if not is_of_command:
+            yield block
 
 
-def costs(tradeoff: Tradeoff, addresses: Sequence[str | None], back: str) -> Iterator[Block]:
-    """What each k costs, as a chart and as a table whose rows lead to their levels."""
-    chart = cost_of_k(tradeoff)
+def costs(
+    tradeoff: Tradeoff, k: int | None, addresses: Sequence[str | None], back: str
+) -> Iterator[Block]:
+    """What each k costs, as a chart and as a table whose rows lead to their levels; `k` is that of
+    the question."""
+    chart = cost_of_k(tradeoff, k)
     if is_drawn(chart):
         described = (
             "The loss for each k. The table has the same points; each row leads to its levels."
@@ -469,7 +478,7 @@ def costs(tradeoff: Tradeoff, addresses: Sequence[str | None], back: str) -> Ite
         words = releases_levels(point.levels, point.labels)
         rows.append(
             [
-                Link(f"k {name}", address, label=f"Use the levels of k {name}")
+                Link(f"k {name}", address, point.k == k, f"Use the levels of k {name}")
                 if address
                 else name,
                 numbers.short_percent(point.lost(tradeoff.metric)),

@@ -187,6 +187,27 @@ def test_asking_in_turn_changes_no_figure():
     assert len({lost.suppressed for lost in once}) > 1
 
 
+@pytest.mark.parametrize("insensitive", [[], ["stay"]])
+@pytest.mark.parametrize("entity", [None, "pid"])
+def test_warnings_about_other_columns_are_those_of_an_audit_at_raw_values(insensitive, entity):
+    table = TABLE.append_column("stay", pa.array(list(range(24))))
+    table = table.append_column("pid", pa.array([f"p{number // 2}" for number in range(24)]))
+    spec = spec_of(
+        table,
+        quasi_identifiers={"zip": {}, "age": {}},
+        sensitive=["ill"],
+        entity=entity,
+        insensitive=insensitive,
+    )
+    with closing(Look.open(spec, RunOptions())) as look:
+        said = look.beside(insensitive, [])
+        assert look.beside(insensitive, []) is said
+        of_set = look.audit({}, [])
+    [of_records] = audit(spec, RunOptions()).tables
+    assert said
+    assert sorted([*of_set.warnings, *said]) == sorted(of_records.warnings)
+
+
 def test_sizes_alone_need_no_sensitive_attribute():
     with closing(Look.open(SPEC, RunOptions())) as look:
         alone = look.audit({}, [KAnonymity(k=2)], ["zip"], sensitive=False)

@@ -286,7 +286,7 @@ def test_a_local_search_leads_to_its_command(page):
 def test_a_row_of_the_trade_off_leads_to_its_levels(page):
     shown = page.go(address("/tradeoff", k=5, max_suppressed="5%"))[1]
     rows = re.findall(
-        r'<th scope="row"><a href="([^"]*)" aria-label="Use the levels of k ([0-9]+)"', shown
+        r'<th scope="row"><a href="([^"]*)"[^>]* aria-label="Use the levels of k ([0-9]+)"', shown
     )
     assert [int(k) for _, k in rows] == [2, 3, 5, 8, 11, 15, 20, 50][: len(rows)]
     assert "<svg" in shown
