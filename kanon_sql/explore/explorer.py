@@ -367,8 +367,9 @@ class Explorer:
     def _beside(self, question: Question, table: TableResult, look: Look) -> TableResult:
         """The result with the warnings about columns that no check reads."""
         said = look.beside(question.of("insensitive"), question.of("identifier"))
-        at = "At raw values: " if any(question.level_of.values()) else ""
-        return replace(table, warnings=(*table.warnings, *(f"{at}{each}" for each in said)))
+        if any(question.level_of.values()):
+            said = tuple(f"At raw values: {each[:1].lower()}{each[1:]}" for each in said)
+        return replace(table, warnings=(*table.warnings, *said))
 
     def _lead(self, question: Question, table: TableResult, look: Look) -> str:
         labels = look.levels()

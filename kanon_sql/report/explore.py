@@ -30,6 +30,7 @@ from kanon_sql.report.document import (
     named_row,
 )
 from kanon_sql.report.profile import subset_blocks
+from kanon_sql.report.signed.evidence import folded
 from kanon_sql.report.signed.figures import curve_of, sizes_of
 from kanon_sql.report.words import numbers, tables
 from kanon_sql.report.words.models import SIGNS, STATUS_WORDS
@@ -537,7 +538,7 @@ def evidence(
     yield Heading(["Commands"], "section")
     for words, command in taken.commands:
         yield Prose([words])
-        yield Verbatim(command)
+        yield Verbatim(folded(command))
     yield Heading(["Spec"], "section")
     yield Verbatim(taken.spec, "kanon.yml")
     yield Heading(["SQL"], "section")

@@ -23,6 +23,7 @@ import pytest
 import yaml
 from local_page import LocalPage, fields, figures, links
 from planted import BIRTHS, COLUMNS, DIAGNOSES, INCOMES, NAMES, ZIPS, people, traces
+from warehouses import postgres
 
 from kanon_sql.cli.main import main
 from kanon_sql.explore.turns import ReaderLeft, Turns
@@ -73,6 +74,12 @@ def run(folder: Path, *arguments: str, monkeypatch: pytest.MonkeyPatch) -> int:
     with pytest.raises(SystemExit) as ended:
         main(list(arguments), prog_name="kanon-sql")
     return int(ended.value.code or 0)
+
+
+def commands_of(page: str) -> list[str]:
+    """The commands of a page, as one would paste them."""
+    found = re.findall(r'class="command">(.*?)</pre>', page, re.DOTALL)
+    return [html.unescape(each).replace("\\\n", " ") for each in found]
 
 
 def text_of(page: str) -> str:
@@ -220,7 +227,7 @@ def test_page_json_spec_and_sql_are_the_audit(page, folder, given, monkeypatch, 
 def test_commands_ask_the_same(page, folder, monkeypatch, capsys):
     given = {"k": 5, "l": 2, "level__zip": 2, "level__born": 2}
     shown = page.go(address("/evidence", **given))[1]
-    commands = [html.unescape(each) for each in re.findall(r'class="command">(.*?)</pre>', shown)]
+    commands = commands_of(shown)
     audit, release = (shlex.split(command)[1:] for command in commands)
     run(folder, *audit, "--format", "json", monkeypatch=monkeypatch)
     [told] = json.loads(capsys.readouterr().out)["tables"]
@@ -647,6 +654,33 @@ def test_other_sources_have_the_same_figures(page, folder, kind):
         assert float(shown["lost"]) == pytest.approx(float(expected["lost"]))
 
 
+def test_a_table_of_a_server_has_the_same_figures(page, tmp_path):
+    """Each combination of values is fetched once, which is said; never a row."""
+    asked = address("/levels", k=5, l=2, level__zip=2)
+    asked = asked.replace("date%3Ayear%2C5y%2Csuppress", "suppress")
+    expected = figures(page.go(asked)[1])
+    rows = ", ".join(
+        "({})".format(", ".join("null" if v is None else f"'{v}'" for v in row.values()))
+        for row in patients().to_pylist()
+    )
+    with postgres(tmp_path) as running:
+        running.run(
+            f"create table patients as select * from (values {rows}) as t (pid, zip, born, sex, "
+            "ill, stay)"
+        )
+        with LocalPage(tmp_path, "patients", "--connect", running.url) as opened:
+            assert "6 columns" in opened.said
+            assert "records" not in opened.said.split("columns")[0]
+            shown = figures(opened.go(asked)[1])
+            evidence = opened.go(asked.replace("/levels", "/evidence"))[1]
+            _, _, told = opened.end()
+    assert {k: v for k, v in shown.items() if k != "lost"} == {
+        k: v for k, v in expected.items() if k != "lost"
+    }
+    assert "are fetched from postgres, each once" in told
+    assert "--connect" in evidence
+
+
 # --- names and values -----------------------------------------------------------------------
 
 ODD = ["<b onclick=x>&\"'", "'; drop table t; --", "a: [b] - c", "$(reboot)", "a.b", "a,b", "a=b",
@@ -678,10 +712,7 @@ def test_names_of_columns_are_text(tmp_path, monkeypatch, capsys):
     assert [*spec["quasi_identifiers"]] == ODD[:4]
     assert spec["undecided"] == ODD[9:]
     assert result["tables"][0]["quasi_identifiers"] == ODD[:4]
-    commands = [
-        html.unescape(each)
-        for each in re.findall(r'class="command">(.*?)</pre>', evidence, re.DOTALL)
-    ]
+    commands = commands_of(evidence)
     words = shlex.split(commands[0])[1:]
     run(tmp_path, *words, "--format", "json", monkeypatch=monkeypatch)
     [told] = json.loads(capsys.readouterr().out)["tables"]
