@@ -221,7 +221,8 @@ def strip(table: TableResult, lost: tuple[float | None, float | None, int] | Non
     ]
     if lost is not None:
         alone, with_suppression, suppressed = lost
-        note = f"{numbers.short_percent(with_suppression)} with {numbers.counted(suppressed, 'record')} suppressed"  # noqa: E501
+        records_left_out = numbers.counted(suppressed, "record")
+        note = f"{numbers.short_percent(with_suppression)} with {records_left_out} suppressed"
         figures.append(
             StripFigure(
                 "information lost",
