@@ -32,6 +32,7 @@ PARTS = {
     "large": ["large.py"],
     "memory": ["large.py", "--rows", "100000000", "--pieces", "4", "--memory-limit", "2GiB"],
     "events": ["events.py", "--events", "10000000"],
+    "synthetic": ["synthetic.py"],
     "assistant": ["assistant.py"],
     "explore": ["explore.py"],
 }

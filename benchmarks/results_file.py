@@ -55,6 +55,14 @@ MEASURED_FILES = {
         "templates/macros/shared/known_events.sql",
         "templates/macros/shared/km_anonymity.sql",
     ),
+    "of synthetic tables$": (
+        "templates/macros/shared/stacked.sql",
+        "templates/macros/shared/replicated_uniques.sql",
+        "templates/macros/shared/copied_records.sql",
+        "templates/macros/shared/singling_out.sql",
+        "templates/macros/shared/disclosive_in_synthetic.sql",
+        "templates/macros/shared/correct_attribution.sql",
+    ),
     "for assistants$": (*AUDIT, "kanon_sql/assistant"),
 }
 """By a pattern of the title of a part: the files whose last change ages its tables."""

@@ -290,6 +290,11 @@ class Assistant:
 
     def _audit(self, question: Mapping[str, Any]) -> dict[str, Any]:
         table = self.tables[question["table"]]
+        if table.original is not None:
+            # Its figures are of other people than the table's, whom the guard doesn't count.
+            raise RefusedQuestion(
+                "question", "a table with an original gets no audit here; profile shows its classes"
+            )
         left = frozenset(table.quasi_identifiers) - set(question.get("without", ()))
         [result] = self._audited([_with_sets(table, left)])
         self._guard(question["table"], "audit", left, result)
@@ -566,6 +571,8 @@ def _sizes_alone(table: TableSpec, names: Names) -> TableSpec:
             "checks": [],
             "references": {},
             "earlier_releases": {},
+            "original": None,
+            "holdout": None,
         }
     )
 

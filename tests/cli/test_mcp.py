@@ -469,6 +469,17 @@ def test_an_event_table_is_told_by_its_people_alone() -> None:
     assert traces(json.dumps([described, answer, profile, sql])) == []
 
 
+def test_the_people_of_an_original_are_told_of_in_no_audit() -> None:
+    written(classes(12, 20))
+    spec(original="t.parquet", checks=[], levels={"s": 0})
+    with assistant() as server:
+        refused = asked(server, "audit", table="t")
+        profiled = asked(server, "profile", table="t")
+
+    assert (refused["refused"], "with an original" in refused["why"]) == ("question", True)
+    assert profiled["records"] == 30
+
+
 def test_a_list_of_values_is_told_by_its_length_and_a_path_never() -> None:
     told = shown_parameters(
         {"k": 3, "values": ("HIV", "flu"), "sensitive": "s", "hierarchy": "/home/x.csv"}

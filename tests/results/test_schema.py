@@ -90,12 +90,15 @@ def _audited(name: str) -> Any:
     import asking
 
     asked = EVERYTHING[name]
-    beside = [each.arrow if each else None for each in (asked.reference, asked.earlier)]
+    others = (asked.reference, asked.earlier, asked.original, asked.holdout)
+    beside = [each.arrow if each else None for each in others]
     return asking.audit(
         asked.table.arrow,
         asked.question,
         references={"people": beside[0]},
         earlier_releases={"before": beside[1]},
+        original=beside[2],
+        holdout=beside[3],
     )
 
 
