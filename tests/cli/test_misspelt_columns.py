@@ -131,7 +131,7 @@ def test_a_published_table_of_a_spec_locates_each_of_them_at_its_key() -> None:
 @pytest.mark.parametrize("key", [role.key for role in ROLES if role.key != "undecided"])
 def test_python_names_those_of_every_role(key: str) -> None:
     roles = {"quasi_identifiers": ["zipp"], "entity": "nobody"}
-    roles |= {key: "illl" if key in ("entity", "weight") else ["illl"]}
+    roles |= {key: "illl" if key in ("entity", "weight", "household") else ["illl"]}
     if key == "events":
         roles.pop("quasi_identifiers")
 
@@ -149,6 +149,7 @@ def test_every_key_that_names_columns_is_a_role_or_known_to_this_test() -> None:
         *("source", "name", "connect", "unassigned", "first", "nulls", "sensitive_nulls"),
         *("hierarchy_faults", "with_other_sensitive", "null_strings", "delimiter", "decimal"),
         *("header", "encoding", "skip", "policy", "release", "lineage"),
+        "entity_in_release",
         # Which name columns too, and are read beside the roles.
         *("dates", "where", "levels", "references", "earlier_releases", "checks"),
         *("original", "holdout", "sensitive_levels"),
