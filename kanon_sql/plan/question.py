@@ -28,7 +28,7 @@ from kanon_sql.sql.tables import Column, Table, family
 Location = tuple[int | str, ...]
 OtherTableKey = tuple[OtherTableKind, str]
 """The kind and name of another table."""
-Comparison = Literal["as_is", "as_text", "by_pattern", "by_wildcard"]
+Comparison = Literal["as_is", "as_text", "as_number", "by_pattern", "by_wildcard"]
 
 
 @dataclass(frozen=True)

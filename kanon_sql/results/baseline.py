@@ -218,9 +218,14 @@ def _warnings_on_missing_checks(table: TableResult, baseline: TableResult) -> It
     """A warning for each check of the baseline that is missing or has other thresholds."""
     undecided = [check for check in table.checks if check.undecided]
     for check in undecided:
+        which = "".join(
+            f" {key}={check.parameters[key]}"
+            for key in ("m", "sensitive")
+            if key in check.parameters
+        )
         yield (
-            f"{check.model} m={check.parameters['m']} is undecided, so it is left out of the "
-            "comparison with the baseline."
+            f"{check.model}{which} is undecided, so it is left out of the comparison with the "
+            "baseline."
         )
     required = [*_gated(table), *undecided]
     same = {check_key(check, table) for check in required}

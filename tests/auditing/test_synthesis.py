@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from commands import run
 from generated import fewer
 from hypothesis import given
 from hypothesis import strategies as st
@@ -307,3 +310,70 @@ def test_tables_without_memory_have_no_excess(smaller: int) -> None:
     means = {name: fmean(excesses) for name, excesses in by_name.items()}
     assert all(abs(mean) < 0.012 for mean in means.values()), means
     assert fmean(copies) > 0
+
+
+NUMBERS = [7, *(n + 0.5 for n in range(1, 40)), 1e15, 2.0**53]
+
+
+@pytest.mark.parametrize(
+    ("own", "there", "values"),
+    [
+        (pa.float64(), pa.decimal128(20, 2), NUMBERS),
+        (pa.decimal128(20, 2), pa.float64(), NUMBERS),
+        (pa.float32(), pa.float64(), [0.1, 2.5, 7.0]),
+        (pa.float32(), pa.decimal128(20, 2), [0.1, 2.5, 7.0]),
+        (pa.float64(), pa.int64(), [5, 10**15, 1_700_000_000_001_000, None]),
+        (pa.int16(), pa.int64(), [5, -7, None]),
+        (pa.decimal128(12, 4), pa.decimal128(20, 2), [1, 2.5]),
+    ],
+)
+def test_equal_numbers_of_two_types_are_equal(
+    own: pa.DataType, there: pa.DataType, values: list[float | None]
+) -> None:
+    def numbers(kind: pa.DataType) -> pa.Table:
+        is_decimal = pa.types.is_decimal(kind)
+        given = [Decimal(str(each)) if is_decimal else each for each in values]
+        return pa.table({"n": pa.array(given, kind), "t": ["u"] * len(values)})
+
+    [table] = kanon.audit(
+        numbers(own), ["n"], sensitive="t", original=numbers(there), checks=[kanon.CopiedRecords()]
+    ).tables
+
+    [copied] = table.checks
+    assert copied.achieved == 1
+
+
+def test_people_of_the_holdout_are_found_whatever_the_type_of_their_number() -> None:
+    original = pa.table({"p": pa.array([10**15 + 1, 2, 3], pa.int64()), "a": ["x", "y", "z"]})
+    holdout = pa.table({"p": pa.array([10**15 + 1, 8.5], pa.float64()), "a": ["x", "y"]})
+
+    with pytest.raises(kanon.KanonError, match="1 of 2 people of the holdout is in the original"):
+        kanon.audit(
+            original.select(["a"]), ["a"], original={"source": original, "entity": "p"},
+            holdout=holdout,
+        )  # fmt: skip
+
+
+def test_the_original_as_its_own_holdout_is_told(tmp_path: Path) -> None:
+    csv = tmp_path / "o.csv"
+    csv.write_text("a,b\n1,2\n1,3\n2,4\n", encoding="utf-8")
+
+    [table] = kanon.audit(csv, ["a", "b"], original=csv, holdout=csv).tables
+
+    assert "The holdout is the original itself" in " ".join(table.warnings)
+
+
+def test_an_undecided_check_is_left_out_of_a_comparison(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.csv").write_text("a,t\nx,u\nq,v\nq,u\n", encoding="utf-8")
+    Path("o.csv").write_text("a,t\nx,v\ny,u\nx,w\n", encoding="utf-8")
+    asked = ("s.csv", "--original", "o.csv", "--holdout", "o.csv", "--qi", "a")
+    asked += ("--check", "copied_records:max_share=0", "--check", "copied_records:max_excess=0.5")
+
+    kept = run("baseline", *asked, "--output", "b.json")
+    audited = run("audit", *asked, "--baseline", "b.json")
+
+    assert (kept.exit_code, audited.exit_code) == (0, 0), audited.stderr
+    assert "copied_records is undecided, so it is left out of the" in audited.stdout

@@ -54,6 +54,8 @@ from kanon_sql.sql.tables import Row, family
 MADE_FROM, IN_BOTH, IN_COMMON = "made_from", "people_in_both", "values_in_common"
 CLASSES, COPIES = "synthetic_classes", "copied_records"
 _FLOATS = {"DOUBLE", "FLOAT", "REAL"}
+_TYPES: dict[Comparison, str] = {"as_text": "VARCHAR", "as_number": "DOUBLE"}
+"""The type of the values that are compared in another form than their own."""
 
 
 class ComparedColumn(NamedTuple):
@@ -73,18 +75,22 @@ class ComparedColumn(NamedTuple):
         return len(kinds - {"text", "nothing"}) <= 1
 
     @property
-    def as_text(self) -> bool:
-        """Whether the values are compared as text, as their types would merge or refuse them."""
+    def how(self) -> Comparison:
+        """How the values are compared: two types of numbers as floats, where one is, so that equal
+        numbers are equal; other types that would merge or refuse them as text."""
         types = {column.type for column in self.columns}
         kinds = {family(column.type) for column in self.columns}
-        is_one_kind = len(kinds) == 1 and not kinds & {"text", ""}
-        return len(types) > 1 and (not is_one_kind or bool(types & _FLOATS))
+        if len(types) == 1 or (
+            len(kinds) == 1 and not kinds & {"text", ""} and not types & _FLOATS
+        ):
+            return "as_is"
+        return "as_number" if kinds == {"number"} else "as_text"
 
     @property
     def stacked(self) -> BoundColumn:
         """The column of the stack."""
         own = replace(self.columns[0], generalised=None, joined=None, started=None)
-        return replace(own, type="VARCHAR") if self.as_text else own
+        return replace(own, type=_TYPES[self.how]) if self.how in _TYPES else own
 
 
 class StackedCell(NamedTuple):
@@ -94,9 +100,8 @@ class StackedCell(NamedTuple):
     how: Comparison
 
     @classmethod
-    def of(cls, column: BoundColumn, as_text: bool) -> StackedCell:
-        is_text = column.type == "VARCHAR"
-        return cls(column, "as_text" if as_text and not is_text else "as_is")
+    def of(cls, column: BoundColumn, how: Comparison) -> StackedCell:
+        return cls(column, "as_is" if column.type == _TYPES.get(how) else how)
 
 
 class StackedTable(NamedTuple):
@@ -316,7 +321,7 @@ def _stack(question: ResolvedQuestion, compared: Sequence[ComparedColumn]) -> St
     others = _others(question)
     entities = [question.entity, *(other.entity for other in others)]
     named = [entity for entity in entities if entity]
-    as_text = len({entity.type for entity in named}) > 1 or len(named) < len(entities)
+    is_one_type = len({entity.type for entity in named}) <= 1 and len(named) == len(entities)
     own = with_entity(question, [each.columns[0] for each in compared])
     relations = [records(question, own)]
     for index, other in enumerate(others, start=1):
@@ -328,8 +333,8 @@ def _stack(question: ResolvedQuestion, compared: Sequence[ComparedColumn]) -> St
         StackedTable(
             letter,
             relation,
-            tuple(StackedCell.of(each.columns[index], each.as_text) for each in compared),
-            StackedCell.of(entity, as_text) if entity else None,
+            tuple(StackedCell.of(each.columns[index], each.how) for each in compared),
+            StackedCell.of(entity, "as_is" if is_one_type else "as_text") if entity else None,
         )
         for index, (letter, relation, entity) in enumerate(
             zip("soh", relations, entities, strict=False)
@@ -423,7 +428,7 @@ def _made_from(question: ResolvedQuestion) -> Statement:
             letter,
             other_records(other, [other.entity or other.quasi_identifiers[0]]),
             (),
-            StackedCell.of(other.entity, as_text=False) if other.entity else None,
+            StackedCell.of(other.entity, "as_is") if other.entity else None,
         )
         for letter, other in zip("oh", others, strict=False)
     ]
@@ -451,7 +456,7 @@ def _people_in_both(question: ResolvedQuestion) -> Statement:
     columns = ComparedColumn(tuple(other.entity for other in (original, holdout) if other.entity))
     tables = [
         StackedTable(
-            letter, other_records(other, [entity]), (), StackedCell.of(entity, columns.as_text)
+            letter, other_records(other, [entity]), (), StackedCell.of(entity, columns.how)
         )
         for letter, other, entity in zip("oh", (original, holdout), columns.columns, strict=True)
     ]
@@ -477,7 +482,7 @@ def _values_in_common(question: ResolvedQuestion, columns: Sequence[ComparedColu
     others = _others(question)[:1]
     without_holdout = [ComparedColumn(each.columns[:2]) for each in columns]
     stacks = [
-        _stack_of_values(question, others[0], each, column.as_text)
+        _stack_of_values(question, others[0], each, column.how)
         for each, column in zip(without_holdout, columns, strict=True)
     ]
     return step(
@@ -490,13 +495,13 @@ def _values_in_common(question: ResolvedQuestion, columns: Sequence[ComparedColu
 
 
 def _stack_of_values(
-    question: ResolvedQuestion, original: OtherTable, compared: ComparedColumn, as_text: bool
+    question: ResolvedQuestion, original: OtherTable, compared: ComparedColumn, how: Comparison
 ) -> Stack:
     """One column of the synthetic table and of the original."""
     own, there = compared.columns
     relations = (records(question, [own]), other_records(original, [there]))
     tables = tuple(
-        StackedTable(letter, relation, (StackedCell.of(column, as_text),), None)
+        StackedTable(letter, relation, (StackedCell.of(column, how),), None)
         for letter, relation, column in zip("so", relations, compared.columns, strict=True)
     )
     return Stack(tables, (compared.stacked,), people=False)

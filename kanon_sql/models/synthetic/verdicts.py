@@ -346,6 +346,13 @@ def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Ite
     """Warnings about undecided checks, about columns that were not compared or hide every copy, and
     about models of people."""
     yield from _undecided(checks)
+    made_from = plan.question.made_from
+    read = {(other.table.sql, other.where) for other in made_from.values()}
+    if len(read) < len(made_from):
+        yield (
+            "The holdout is the original itself, which the generator has seen, so nothing can be "
+            "above it. Name records that it has not seen."
+        )
     for step in plan.of(CopiesStep):
         yield from _columns(step, plan, answers)
     of_people = [check.model for check in checks if check.model in ("k_anonymity", "homogeneity")]

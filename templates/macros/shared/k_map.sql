@@ -353,6 +353,8 @@ reference_classes as (
 {{ column }}
 {%- elif pair.how == "as_text" -%}
 {{ kanon_sql.as_text(column, type) }}
+{%- elif pair.how == "as_number" -%}
+cast({{ kanon_sql.as_text(column, type) }} as {{ kanon_sql.float_type() }})
 {%- else -%}
 coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
 {%- endif %}
