@@ -130,3 +130,16 @@ def test_tools_for_pipelines_name_the_set(files: Path) -> None:
 
     assert "k_anonymity(k=10, columns=zip+sex)" in shown
     assert "k_anonymity(k=13, columns=age)" in shown
+
+
+def test_the_classes_of_a_set_are_listed_where_it_alone_is_required() -> None:
+    table = pa.table({"zip": [*"aab"], "age": [1, 1, 2]})
+    of_zip = kanon.KAnonymity(k=2, columns=["zip"])
+
+    [alone] = kanon.audit(table, ["zip", "age"], checks=[of_zip], show_values=True).tables
+    [both] = kanon.audit(
+        table, ["zip", "age"], checks=[of_zip, kanon.KAnonymity(k=3)], show_values=True
+    ).tables
+
+    assert alone.shown == {"small_classes": [{"zip": "b", "kanon_size": 1}]}
+    assert both.shown and [each["age"] for each in both.shown["small_classes"]] == [2, 1]

@@ -248,15 +248,14 @@ def small_classes(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     """The step that lists small classes by their values: personal data, run on demand only."""
     if question.wildcard:
         return
-    columns = list(question.quasi_identifiers)
-    k = next(
-        (
-            check.model.least_size
-            for check in question.checks
-            if isinstance(check.model, KAnonymity) and check.model.least_size
-        ),
-        2,
-    )
+    required = [
+        (columns_of_set(question, check) if is_of_set(check) else question.quasi_identifiers, k)
+        for check in question.checks
+        if isinstance(check.model, KAnonymity) and (k := check.model.k)
+    ]
+    # The classes of all columns are the smallest.
+    every = (question.quasi_identifiers, 2)
+    columns, k = max(required, key=lambda each: len(each[0]), default=every)
     listing = step(
         question,
         "small_classes",
@@ -264,8 +263,8 @@ def small_classes(question: ResolvedQuestion) -> Iterator[PlannedStep]:
         f"{counted(question)}, {SHOWN} of them at most?",
         render(
             "small_classes",
-            relation=records(question, with_entity(question, columns)),
-            columns=columns,
+            relation=records(question, with_entity(question, [*columns])),
+            columns=[*columns],
             k=k,
             entity=question.entity,
             first=SHOWN,
