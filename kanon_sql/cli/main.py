@@ -152,7 +152,10 @@ class CommandLine(HelpGroup):
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             known = self.list_commands(ctx)
             near = did_you_mean(args[0], known)
-            if not near and (Path(args[0]).exists() or Path(args[0]).suffix):
+            is_file = Path(args[0]).is_file()
+            if is_file and Path(args[0]).suffix in (".yml", ".yaml"):
+                near = f" To audit by a spec: kanon-sql audit {args[0]}."
+            elif is_file or (not near and (Path(args[0]).exists() or Path(args[0]).suffix)):
                 near = (
                     f" To look at a table: kanon-sql profile {args[0]}. To check it: kanon-sql "
                     f"audit {args[0]} --qi COLUMN,COLUMN."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
+import select
 import socket
 import sys
 import threading
@@ -354,9 +355,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refuse_gone(self) -> None:
         """Raise `ConnectionError` if the reader of a file that is still made has left."""
-        with suppress(BlockingIOError):
-            if not self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
-                raise ConnectionResetError
+        # The connection has a timeout, and would wait for a byte.
+        is_readable = bool(select.select([self.connection], [], [], 0)[0])
+        if is_readable and not self.connection.recv(1, socket.MSG_PEEK):
+            raise ConnectionResetError
 
     def _send_whole(self, turn: Turn, route: str, question: Question) -> None:
         try:
@@ -499,7 +501,8 @@ def _folder(output: str | None) -> Path | None:
     if output is None:
         return None
     if not Path(output).is_dir():
-        raise SpecError(f"--output {output}: there is no such folder. Name one that exists.")
+        found = "this is a file" if Path(output).exists() else "there is no such folder"
+        raise SpecError(f"--output {output}: {found}. Name a folder that exists.")
     return Path(output)
 
 

@@ -432,7 +432,7 @@ def read_to_sign(path: Path) -> ToSign:
 
 def read_lineage(path: Path) -> StoredLineage | None:
     """Read the lineage of a project; None for a result of anything else. Raises `InputError`."""
-    value = parsed(path, _LINEAGE_HINT)
+    value = parsed(path, _RESULT_HINT)
     if not (isinstance(value, dict) and {"kanon_sql", "lineage"} <= set(value)):
         return None
     document = read_format(JsonValue(path, _LINEAGE_HINT, "", value))

@@ -142,4 +142,5 @@ def test_the_classes_of_a_set_are_listed_where_it_alone_is_required() -> None:
     ).tables
 
     assert alone.shown == {"small_classes": [{"zip": "b", "kanon_size": 1}]}
-    assert both.shown and [each["age"] for each in both.shown["small_classes"]] == [2, 1]
+    assert both.shown is not None
+    assert [each["age"] for each in both.shown["small_classes"]] == [2, 1]

@@ -405,6 +405,15 @@ def test_a_slow_page_is_its_own_progress(slow):
     assert "Content-Length" not in head
 
 
+def test_a_slow_download_is_sent_once_it_is_there(slow):
+    started = time.monotonic()
+    response, text = slow.ask(f"/audit.json?{SLOW}")
+
+    assert response.status == 200
+    assert json.loads(text)["tables"][0]["summary"]["records"] == 4_000_000
+    assert 0.5 < time.monotonic() - started < 29
+
+
 def test_above_a_million_records_the_columns_are_there_at_once(slow):
     started = time.monotonic()
     _, shown = slow.go("/")
