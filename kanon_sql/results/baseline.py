@@ -294,7 +294,9 @@ def _warnings_on_missing_sizes(
 def _identifying_parameters(check: CheckResult) -> dict[str, Any]:
     """The parameters that identify a check, without values of the data."""
     identifying = (*ALL_MODELS[check.model].thresholds, "sensitive", "reference")
-    return {key: check.parameters[key] for key in identifying if key in check.parameters}
+    found = {key: check.parameters[key] for key in identifying if key in check.parameters}
+    columns = check.parameters.get("columns")
+    return found | ({"columns": "+".join(columns)} if columns else {})
 
 
 def _gated(table: TableResult) -> list[CheckResult]:

@@ -49,6 +49,8 @@ def check_key(check: CheckResult, table: TableResult, *, thresholds: bool = True
     parameters = {key: value for key, value in check.parameters.items() if key not in left_out}
     if parameters.get("with_other_sensitive"):
         parameters["with_other_sensitive"] = sorted(table.sensitive)
+    if columns := parameters.get("columns"):
+        parameters["columns"] = sorted(columns)
     return f"{check.model} {_canonical(parameters)}"
 
 

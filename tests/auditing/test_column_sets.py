@@ -144,3 +144,15 @@ def test_the_classes_of_a_set_are_listed_where_it_alone_is_required() -> None:
     assert alone.shown == {"small_classes": [{"zip": "b", "kanon_size": 1}]}
     assert both.shown is not None
     assert [each["age"] for each in both.shown["small_classes"]] == [2, 1]
+
+
+def test_a_baseline_knows_a_set_in_any_order_and_names_its_columns(files: Path) -> None:
+    asked = ("people.csv", "--qi", "zip,sex,age", "--check")
+    kept = run("baseline", *asked, "k_anonymity:k=60,columns=zip+sex", "--output", "b.json")
+    same = run("audit", *asked, "k_anonymity:k=60,columns=sex+zip", "--baseline", "b.json")
+    other = run("audit", *asked, "k_anonymity:k=2,columns=age", "--baseline", "b.json")
+
+    assert (kept.exit_code, same.exit_code) == (0, 0), same.stdout
+    assert "k_anonymity(k=60, columns=zip+sex), which is no longer checked" in " ".join(
+        other.stdout.split()
+    )
