@@ -122,9 +122,10 @@ class Look:
             sets = FrequencySets(question, _session(hub, run), levels, fetched)
             places = [_places_of(sets, column.values, column.levels.height, column.name)
                       for column in sets.quasi_identifiers]  # fmt: skip
-            look = cls(table_spec, question.table, engine, hub, sets, run, stack.pop_all(), places)
-        engine.verify_unchanged()
-        return look
+            look = cls(table_spec, question.table, engine, hub, sets, run, stack, places)
+            engine.verify_unchanged()
+            look._stack = stack.pop_all()
+            return look
 
     def close(self) -> None:
         """Close the engines with their sets."""

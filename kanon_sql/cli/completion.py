@@ -12,7 +12,8 @@ from click.shell_completion import CompletionItem
 
 COLUMNS = frozenset(
     {
-        *("quasi_identifiers", "sensitive", "identifiers", "entity", "events", "weight", "levels"),
+        *("quasi_identifiers", "sensitive", "identifiers", "entity", "events", "weight"),
+        *("household", "levels"),
         *("by", "value", "contributor", "count", "wide", "columns", "attacker_knows", "keep"),
         *("at_most", "weights", "partition_by", "hierarchy", "clip", "column", "dates"),
     }

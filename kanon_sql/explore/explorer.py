@@ -98,6 +98,9 @@ FILES = {
 }
 SEARCHES = ("/find", "/tradeoff")
 STEP_OF = dict.fromkeys(SEARCHES, "/levels")
+_OTHER_COLUMNS = (
+    "the columns of the table are no longer those that this page began with. Start explore again."
+)
 
 
 class Explorer:
@@ -113,6 +116,7 @@ class Explorer:
         self._builders: dict[str, str] = {}
         self._looks: dict[Any, Look] = {}
         self._profiled: Proposal | None = None
+        self._has_other_columns = False
         self.secret = ""
         self.name, self.records = "", None
         self.columns: list[Column] = []
@@ -187,18 +191,19 @@ class Explorer:
         self._looks, self._profiled = {}, None
 
     def recount(self) -> bool:
-        """Whether a file has changed since it was read; then everything is read again."""
+        """Whether a file has changed since it was read; then everything is read again. Raises
+        `SpecError`, from then on, for a table of other columns."""
+        if self._has_other_columns:
+            raise SpecError(_OTHER_COLUMNS)
         try:
             self._engine.verify_unchanged()
         except EngineError:
-            names = self.names
+            columns = self.columns
             self.close()
             self._open()
-            if self.names != names:
-                raise SpecError(
-                    "the columns of the table are no longer those that this page began with. "
-                    "Start explore again."
-                ) from None
+            if self.names != [column.name for column in columns]:
+                self.columns, self._has_other_columns = columns, True
+                raise SpecError(_OTHER_COLUMNS) from None
             return True
         return False
 
@@ -292,6 +297,13 @@ class Explorer:
             if name not in but and not any(name.startswith(f"{each}.") for each in but)
         ]
 
+    def _run_of_look(self) -> RunOptions:
+        """The options of a look, whose engine shares the memory with those of the others."""
+        if not is_embedded(self._given.connect):
+            return self._run
+        each = replace(self._run, jobs=KEPT).of_each_job()
+        return replace(self._run, memory_limit=each.memory_limit)
+
     def _look(self, question: Question) -> Look:
         """The open look of a choice of columns and hierarchies."""
         of_qi = [(name, question.hierarchies.get(name)) for name in question.of("qi")]
@@ -301,10 +313,9 @@ class Explorer:
         else:
             while len(self._looks) >= KEPT:
                 self._looks.pop(next(iter(self._looks))).close()
-            run = replace(self._run, jobs=KEPT)
-            run = replace(self._run, memory_limit=run.of_each_job().memory_limit)
-            run = run if is_embedded(self._given.connect) else self._run
-            look = Look.open(AuditSpec(tables=[self.spec(question, levels=False)]), run)
+            look = Look.open(
+                AuditSpec(tables=[self.spec(question, levels=False)]), self._run_of_look()
+            )
         self._looks[key] = look
         for name, level in question.level_of.items():
             if level >= len(look.levels()[name]):
@@ -598,7 +609,7 @@ class Explorer:
             )
             return
         most = ["--max-suppressed", str(suppressed)]
-        left_out = f"; {plural(suppressed, 'record')} that violate a check are left out"
+        left_out = f", without the {plural(suppressed, 'record')} in violation of a check"
         yield (
             f"Write the release{left_out if suppressed else ''}:",
             _shell(["kanon-sql", "anonymize", *words, *levels, *most, *release]),
@@ -613,7 +624,8 @@ class Explorer:
             for name, each in self.given.items()
             if name in spec.quasi_identifiers
         }
-        if spec.sensitive_nulls != "value" or not all(isinstance(f, str) for f in files.values()):
+        is_long = spec.dates or not all(isinstance(file, str) for file in files.values())
+        if is_long or spec.sensitive_nulls != "value":
             return [self._files()[0]], []
         words = [without_credentials(str(spec.source))]
         lists = {"--qi": spec.quasi_identifiers, "--sensitive": spec.sensitive,
@@ -656,7 +668,7 @@ class Explorer:
         for name, one, other in (
             ("summary", of_set.summary, of_records.summary),
             *(
-                (check.model, check, again)
+                ((check or again).model, check, again)
                 for check, again in zip_longest(of_set.checks, of_records.checks)
             ),
         ):
@@ -670,7 +682,7 @@ class Explorer:
         return with_files(replace(result, asked=asked), spec)
 
     def save(self, question: Question, wanted: Mapping[str, str]) -> Page:
-        """Write the chosen files into the folder, whole or not at all; the page that says so.
+        """Write the chosen files into the folder, each whole; the page that says so.
         Raises `SpecError`."""
         folder, names = self.output, self._files()
         assert folder is not None
@@ -782,6 +794,9 @@ def refuse_other_questions(spec: AuditSpec) -> TableSpec:
         "references": table.references,
         "earlier releases": table.earlier_releases,
         "a survey weight": table.weight,
+        "an original": table.original,
+        "a holdout": table.holdout,
+        "a household": table.household,
         "the rules of a policy": table.policy,
         "nulls: wildcard": table.nulls == "wildcard",
         "with_other_sensitive": table.with_other_sensitive,
@@ -848,7 +863,9 @@ def _input_options(spec: TableSpec) -> Iterator[tuple[str, str]]:
     """The options by which the table is read."""
     if spec.connect:
         yield "--connect", without_credentials(spec.connect)
-    for flag in ("where", "first", "delimiter"):
+    if spec.header is not None:
+        yield "--header", "yes" if spec.header else "no"
+    for flag in ("where", "first", "delimiter", "encoding", "skip"):
         if (value := getattr(spec, flag)) is not None:
             yield f"--{flag}", str(value)
     if spec.decimal != ".":

@@ -89,7 +89,7 @@ class Door(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
-    allow_reuse_address = True
+    allow_reuse_address = os.name != "nt"
     request_queue_size = 64
 
     def __init__(self, port: int, explorer: Explorer, turns: Turns) -> None:
@@ -390,8 +390,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _head(self, route: str, question: Question) -> str:
         explorer, step = self.server.explorer, STEP_OF.get(route, route)
-        asked = question
-        steps = [(name, explorer.to(to, asked), to == step) for to, name in STEPS.items()]
+        steps = [(name, explorer.to(to, question), to == step) for to, name in STEPS.items()]
         title = f"{STEPS.get(step, 'Evidence')} · {printable(explorer.name)} · kanon-sql"
         return explore_part(
             "head",

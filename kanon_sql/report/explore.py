@@ -196,7 +196,7 @@ def strip(table: TableResult, lost: tuple[float | None, float | None, int] | Non
         StripFigure(
             "k",
             Datum(numbers.number_or_none(summary.k), "k", str(summary.k or 0)),
-            [Datum(f"asked for {numbers.number(k)}" if k else "the smallest class")],
+            [Datum(f"required: {numbers.number(k)}" if k else "the smallest class")],
         ),
         StripFigure(
             f"in classes below {numbers.number(size)}",
@@ -213,9 +213,9 @@ def strip(table: TableResult, lost: tuple[float | None, float | None, int] | Non
             Datum(numbers.short_share(summary.uniques or 0, summary.people or records)),
             [
                 Datum(numbers.number(summary.uniques or 0), "unique", str(summary.uniques or 0)),
-                Datum(" in "),
+                Datum("; "),
                 Datum(numbers.number(classes), "classes", str(classes)),
-                Datum(" classes"),
+                Datum(" classes in all"),
             ],
         ),
     ]
@@ -259,8 +259,24 @@ def thresholds(form: ThresholdForm) -> Choices:
     """The form of k, l and t."""
     fields = [Control("k", "k", form.k, "number", hint="records in each class, at least")]
     if form.has_sensitive:
-        fields.append(Control("l", "l", form.l, "number", hint="sensitive values in each class"))
-        fields.append(Control("t", "t", form.t, "number", hint="distance from the whole table"))
+        fields.append(
+            Control(
+                "l",
+                "l",
+                form.l,
+                "number",
+                hint="different sensitive values in each class, at least",
+            )
+        )
+        fields.append(
+            Control(
+                "t",
+                "t",
+                form.t,
+                "number",
+                hint="distance of each class from the whole table, at most",
+            )
+        )
     return Choices(
         action=form.action,
         hidden=form.hidden,

@@ -361,7 +361,20 @@ def test_a_changed_file_is_counted_anew(tmp_path):
         assert (before["status"], figures(shown)["status"]) == ("violated", "holds")
         assert "counted anew" not in opened.go(at)[1]
         file.write_text("zap\n1\n")
-        assert "no longer those" in opened.go(at)[1]
+        for _ in range(2):
+            assert "no longer those" in opened.go(at)[1]
+            assert "no longer those" in opened.go("/risk?role.zip=qi&k=6")[1]
+
+
+def test_the_commands_read_the_file_as_the_page_does(tmp_path, monkeypatch):
+    text = "Überschrift\nzip;größe\n" + "1;2\n" * 6
+    (tmp_path / "t.csv").write_text(text, encoding="cp1252")
+    asked = ("--encoding", "cp1252", "--skip", "1", "--header", "yes", "--delimiter", ";")
+    with LocalPage(tmp_path, "t.csv", *asked) as opened:
+        audit, _ = commands_of(opened.go("/evidence?role.zip=qi&k=5")[1])
+    for option, value in (asked[:2], asked[2:4], asked[4:6]):
+        assert f"{option} {value}" in audit
+    assert run(tmp_path, *shlex.split(audit)[1:], monkeypatch=monkeypatch) == 0
 
 
 def test_the_same_question_again_is_kept(page):

@@ -283,7 +283,7 @@ def _chances(rows: Sequence[Row], name: str) -> Figure:
     terms = [(row[f"kanon_{name}"] or 0, int(row["kanon_size"])) for row in _found(rows)]
     if any(isinstance(count, float) for count, _ in terms):
         return sum(float(count) / size for count, size in terms)
-    return sum((Fraction(int(count), size) for count, size in terms), Fraction(0))
+    return sum((Fraction(count) / size for count, size in terms), Fraction(0))
 
 
 def _attribution(
@@ -370,14 +370,14 @@ def _undecided(checks: Sequence[CheckResult]) -> Iterator[str]:
         about = f" of {name}" if (name := check.parameters.get("sensitive")) else ""
         holdout = check.details["holdout"]
         excess = check.parameters.get("max_excess")
-        if excess is None or holdout["interval"] is None:
-            reason = "nobody is found of whom it could be judged"
-        else:
-            low, high = (100 * end for end in holdout["interval"])
+        low, high = holdout["interval"] or (0, 0)
+        if excess is not None and low <= excess < high:
             reason = (
-                f"with {holdout['attacked']:,} in the holdout the excess may be {low:.1f} to "
-                f"{high:.1f} points, and at most {100 * excess:g} is required"
+                f"with {holdout['attacked']:,} in the holdout the excess may be {100 * low:.1f} to "
+                f"{100 * high:.1f} points, and at most {100 * excess:g} is required"
             )
+        else:
+            reason = "nobody is found of whom it could be judged"
         yield (
             f"{check.model}{about} is undecided: {reason}. So the table is not shown to hold what "
             "was required."
