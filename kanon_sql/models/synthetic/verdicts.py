@@ -368,9 +368,9 @@ def _undecided(checks: Sequence[CheckResult]) -> Iterator[str]:
         if not check.undecided or "holdout" not in check.details:
             continue
         about = f" of {name}" if (name := check.parameters.get("sensitive")) else ""
-        holdout = check.details["holdout"]
+        holdout = check.details["holdout"] or {}
         excess = check.parameters.get("max_excess")
-        low, high = holdout["interval"] or (0, 0)
+        low, high = holdout.get("interval") or (0, 0)
         if excess is not None and low <= excess < high:
             reason = (
                 f"with {holdout['attacked']:,} in the holdout the excess may be {100 * low:.1f} to "
