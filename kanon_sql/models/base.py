@@ -84,10 +84,9 @@ def _value_list(value: Any) -> Any:
 
 def _column_set(value: Any) -> Any:
     """The names of a column set, which a text joins by +, without duplicates."""
-    names = value.split("+") if isinstance(value, str) else value
+    names = [name.strip() for name in value.split("+")] if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not names:
         raise ValueError("must be names of quasi-identifiers, as in zip+sex or [zip, sex]")
-    names = [name.strip() if isinstance(name, str) else name for name in names]
     if not all(isinstance(name, str) and name for name in names):
         raise ValueError("must be names of quasi-identifiers, as in zip+sex or [zip, sex]")
     if twice := next((name for name in names if names.count(name) > 1), None):

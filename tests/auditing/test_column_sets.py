@@ -156,3 +156,12 @@ def test_a_baseline_knows_a_set_in_any_order_and_names_its_columns(files: Path) 
     assert "k_anonymity(k=60, columns=zip+sex), which is no longer checked" in " ".join(
         other.stdout.split()
     )
+
+
+def test_a_name_in_a_list_keeps_its_blanks() -> None:
+    table = pa.table({"é ": [*"aab"], "n": [1, 1, 2]})
+    required = kanon.KAnonymity(k=2, columns=["é "])
+
+    [found] = kanon.audit(table, ["é ", "n"], checks=[required]).tables
+
+    assert found.checks[0].violating_records == 1
