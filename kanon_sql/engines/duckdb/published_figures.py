@@ -142,13 +142,13 @@ def _counted(
 
 
 def _is_crosstab(table: Table, columns: Sequence[Column], figures: FigureOptions, run: Run) -> bool:
-    """Whether several columns beside the dimensions are all of figures."""
+    """Whether several columns beside the dimensions are all of figures, many of them suppressed."""
     texts = [column for column in columns if family(column.type) == "text"]
     are_figures = set()
     for mark, decimal in ((None, figures.decimal), (".", ","), (",", "."), (" ", "."), ("'", ".")):
         spelling = Spelling(mark, decimal, flags=True)
         for column, (values, matching, _) in _counted(table, texts, spelling, figures, run):
-            if 2 * matching > values:
+            if 3 * matching > values:
                 are_figures.add(column.name)
     return len(columns) > 1 and all(
         column.name in are_figures or family(column.type) == "number" for column in columns
