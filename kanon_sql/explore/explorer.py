@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-import shlex
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -36,11 +33,10 @@ from kanon_sql.errors import (
     without_control,
 )
 from kanon_sql.explore.address import ROLES, Question, fields_of, query
+from kanon_sql.explore.commands import Commands
+from kanon_sql.explore.given_spec import thresholds_of
 from kanon_sql.explore.turns import Turns
-from kanon_sql.files import without_credentials
-from kanon_sql.models.base import Model
 from kanon_sql.models.sizes.models import KAnonymity
-from kanon_sql.models.values.models import LDiversity, TCloseness
 from kanon_sql.profiling.identifying import counted_records
 from kanon_sql.profiling.profile_plan import DEFAULT_K, Identifying
 from kanon_sql.profiling.profiler import profile
@@ -539,7 +535,7 @@ class Explorer:
             sql = f"-- {error}"
         taken = pages.Taken(
             self._yaml(question, None),
-            list(self._commands(question, suppressed)),
+            list(self._commands(question).listed(suppressed)),
             sql,
             [Link(words, self.to(route, question)) for route, words in _DOWNLOADS.items()],
             self._saving(question) if self.output else None,
@@ -590,60 +586,9 @@ class Explorer:
             return text
         return without_texts(text, look.engine.dialect, look.sets.question.hierarchy_texts)
 
-    def _commands(self, question: Question, suppressed: int) -> Iterator[tuple[str, str]]:
-        """The commands that ask the same, with what they do."""
-        words, levels = self._words(question)
-        yield "Audit at these levels:", _shell(["kanon-sql", "audit", *words, *levels])
-        release = [
-            "--output",
-            "release.parquet" if is_embedded(self._given.connect) else "release.sql",
-        ]
-        if not question.k:
-            return
-        if question.algorithm == "local":
-            most = ["--max-suppressed", question.max_suppressed or "0"]
-            how = ["--algorithm", "local", *most]
-            yield (
-                "Write the release of the local search:",
-                _shell(["kanon-sql", "anonymize", *words, *how, *release]),
-            )
-            return
-        most = ["--max-suppressed", str(suppressed)]
-        left_out = f", without the {plural(suppressed, 'record')} in violation of a check"
-        yield (
-            f"Write the release{left_out if suppressed else ''}:",
-            _shell(["kanon-sql", "anonymize", *words, *levels, *most, *release]),
-        )
-
-    def _words(self, question: Question) -> tuple[list[str], list[str]]:
-        """The options of a question, and those of its levels; a spec file, if options can't say
-        it."""
-        spec = self.spec(question)
-        files = {
-            name: each.hierarchy
-            for name, each in self.given.items()
-            if name in spec.quasi_identifiers
-        }
-        is_long = spec.dates or not all(isinstance(file, str) for file in files.values())
-        if is_long or spec.sensitive_nulls != "value":
-            return [self._files()[0]], []
-        words = [without_credentials(str(spec.source))]
-        lists = {"--qi": spec.quasi_identifiers, "--sensitive": spec.sensitive,
-                 "--identifiers": spec.identifiers}  # fmt: skip
-        for flag, names in lists.items():
-            words += [flag, ",".join(map(_csv, names))] if names else []
-        words += ["--entity", spec.entity] if spec.entity else []
-        for name, value in fields_of(question, []):
-            is_shown = name == "k" or (name in ("l", "t") and spec.sensitive)
-            words += [f"--{name}", value] if is_shown else []
-        hierarchies = {**question.hierarchies, **{name: str(file) for name, file in files.items()}}
-        for name in spec.quasi_identifiers:
-            if name in hierarchies:
-                words += ["--hierarchy", f"{_csv(name)}={hierarchies[name]}"]
-        for flag, value in _input_options(spec):
-            words += [flag, value]
-        at = [f"{_csv(name)}={level}" for name, level in spec.levels.items()]
-        return words, ["--level", ",".join(at)] if at else []
+    def _commands(self, question: Question) -> Commands:
+        name = self._files()[0] if self.output else "kanon.yml"
+        return Commands(question, self.spec(question), self.given, name)
 
     def _file(self, route: str, question: Question) -> Download:
         name = route.removeprefix("/")
@@ -677,9 +622,7 @@ class Explorer:
                     f"the figures of this page and those counted anew from the records differ "
                     f"({name}). Nothing was written. Start explore again, and report it."
                 )
-        words, levels = self._words(question)
-        asked = _shell(["kanon-sql", "audit", *words, *levels])
-        return with_files(replace(result, asked=asked), spec)
+        return with_files(replace(result, asked=self._commands(question).audit), spec)
 
     def save(self, question: Question, wanted: Mapping[str, str]) -> Page:
         """Write the chosen files into the folder, each whole; the page that says so.
@@ -754,65 +697,6 @@ _DOWNLOADS = {
 }
 
 
-def thresholds_of(spec: TableSpec) -> dict[str, Any]:
-    """The k, l and t of a spec. Raises `SpecError` for checks that an address can't name."""
-    found: dict[str, Any] = {}
-    for check in spec.checks:
-        key = {KAnonymity: "k", LDiversity: "l", TCloseness: "t"}.get(type(check))
-        if key is None or not _is_plain(check) or not check.gates:
-            raise SpecError(
-                f"explore counts by k, l and t alone, and a check is {check.title}. A page that "
-                "left it out would say holds of something else. kanon-sql audit answers it."
-            )
-        value = getattr(check, key)
-        if found.setdefault(key, value) != value:
-            raise SpecError(
-                f"explore has one {key} for all sensitive attributes, and the spec has several. "
-                "kanon-sql audit answers it."
-            )
-    for key in ("l", "t"):
-        named = {getattr(check, "sensitive", None) for check in spec.checks if hasattr(check, key)}
-        if named and {*spec.sensitive} - named and None not in named:
-            raise SpecError(
-                f"explore checks {key} of every sensitive attribute, and the spec of some. "
-                "kanon-sql audit answers it."
-            )
-    return found
-
-
-def refuse_other_questions(spec: AuditSpec) -> TableSpec:
-    """The single table of records that can be explored. Raises `SpecError`, which names the command
-    that answers another question."""
-    if len(spec.tables) != 1 or spec.published:
-        raise SpecError(
-            "explore shows one table of records. kanon-sql audit answers a spec of several tables, "
-            "kanon-sql tables one of published tables."
-        )
-    [table] = spec.tables
-    others = {
-        "events": table.events,
-        "references": table.references,
-        "earlier releases": table.earlier_releases,
-        "a survey weight": table.weight,
-        "an original": table.original,
-        "a holdout": table.holdout,
-        "a household": table.household,
-        "the rules of a policy": table.policy,
-        "nulls: wildcard": table.nulls == "wildcard",
-        "with_other_sensitive": table.with_other_sensitive,
-    }
-    for words, is_there in others.items():
-        if is_there:
-            raise SpecError(f"explore does not know {words}. kanon-sql audit answers it.")
-    thresholds_of(table)
-    return table
-
-
-def _is_plain(check: Model) -> bool:
-    """Whether a check has no parameter but its threshold and its sensitive attribute."""
-    return not set(check.model_dump(exclude_defaults=True)) - {"k", "l", "t", "sensitive"}
-
-
 def _builder_of(column: ProposedColumn) -> str | None:
     if not column.levels:
         return None
@@ -831,19 +715,6 @@ _LOOKS = {
 }
 
 
-def _csv(name: str) -> str:
-    """A name as an option takes it: quoted as in CSV if it has a comma, a quote, a blank or =."""
-    if re.fullmatch(r"[^\s,\"=']+", name):
-        return name
-    text = io.StringIO()
-    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="").writerow([name])
-    return text.getvalue()
-
-
-def _shell(words: Sequence[str]) -> str:
-    return " ".join(map(shlex.quote, words))
-
-
 def _agree(one: Any, other: Any) -> bool:
     """Whether figures are the same; sums of floats may differ in their last digits.
 
@@ -857,20 +728,3 @@ def _agree(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         return isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
     return bool(one == other)
-
-
-def _input_options(spec: TableSpec) -> Iterator[tuple[str, str]]:
-    """The options by which the table is read."""
-    if spec.connect:
-        yield "--connect", without_credentials(spec.connect)
-    if spec.header is not None:
-        yield "--header", "yes" if spec.header else "no"
-    for flag in ("where", "first", "delimiter", "encoding", "skip"):
-        if (value := getattr(spec, flag)) is not None:
-            yield f"--{flag}", str(value)
-    if spec.decimal != ".":
-        yield "--decimal", spec.decimal
-    for text in spec.null_strings:
-        yield "--null-string", text
-    if spec.hierarchy_faults != "error":
-        yield "--hierarchy-faults", spec.hierarchy_faults

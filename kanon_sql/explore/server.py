@@ -35,8 +35,8 @@ from kanon_sql.explore.explorer import (
     STEPS,
     Download,
     Explorer,
-    refuse_other_questions,
 )
+from kanon_sql.explore.given_spec import refuse_other_questions
 from kanon_sql.explore.turns import ReaderLeft, Turn, Turns
 from kanon_sql.question.hierarchy import GeneralizationHierarchy
 from kanon_sql.question.spec import AuditSpec
