@@ -38,21 +38,7 @@ members as (
         on {{ kanon_sql.same_class(columns, "classes", "household_classes", other_is_set=true) | indent(8) }}
 ),
 {% else %}
--- Each person once in a class, however many records they have there.
-class_people as (
-    {{ kanon_sql.frequency_set(relation, columns + [entity], counted=false) | trim | indent(4) }}
-),
-
-classes as (
-    {{ kanon_sql.count_people("class_people", columns, entity, aggregates=[]) | trim | indent(4) }}
-),
-
--- Each person once, with the smallest of their classes.
-people as (
-    {{ kanon_sql.of_each_person(
-        "class_people", "classes", columns, entity, ["min(classes.kanon_size) as kanon_size"]
-    ) | trim | indent(4) }}
-),
+{{ kanon_sql.ctes_of_smallest_classes(relation, columns, entity) | trim }},
 
 -- Each person once in a household.
 household_people as (

@@ -15,6 +15,19 @@ from {{ relation }}
 {% macro smallest_classes(relation, columns, entity) %}
 with
 
+{{ kanon_sql.ctes_of_smallest_classes(relation, columns, entity) | trim }}
+
+select
+    kanon_size,
+    count(*) as kanon_people
+from people
+group by kanon_size
+order by kanon_size
+{%- endmacro %}
+
+
+{# CTEs of the people, each with the size of their smallest class. #}
+{% macro ctes_of_smallest_classes(relation, columns, entity) %}
 -- Each person once in a class, however many records they have there.
 class_people as (
     {{ kanon_sql.frequency_set(relation, columns + [entity], counted=false) | trim | indent(4) }}
@@ -30,13 +43,6 @@ people as (
         "class_people", "classes", columns, entity, ["min(classes.kanon_size) as kanon_size"]
     ) | trim | indent(4) }}
 )
-
-select
-    kanon_size,
-    count(*) as kanon_people
-from people
-group by kanon_size
-order by kanon_size
 {%- endmacro %}
 
 

@@ -19,26 +19,7 @@
     alone in both tables. With `max_excess` it passes only where the difference to the holdout is shown.
 #}
 {% macro replicated_uniques_failures(stack, max_share=none, max_excess=none) %}
-{% set figures = kanon_sql.figures_of_uniques(stack.tables | length > 2, once=true) %}
-{% set ctes %}
-with
-
-{{ kanon_sql.ctes_of_stacked_figures(stack, figures) | trim }},
-
-counted as (
-    {{ kanon_sql.sums_of_stacked_figures(stack, figures) | trim | indent(4) }}
-)
-{%- endset %}
-{{ kanon_sql.synthetic_failures(
-    stack, ctes,
-    failures="measured.kanon_replicated",
-    columns=["kanon_attacked", "kanon_unique_in_original", "kanon_unique_found", "kanon_replicated"],
-    over=[kanon_sql.more_than_share("measured.kanon_replicated", max_share, "measured.kanon_attacked")] if max_share is not none else [],
-    max_excess=max_excess,
-    compared={
-        "x": "kanon_alone_in_original", "n": "kanon_attacked", "y": "kanon_alone_in_holdout", "m": "kanon_holdout",
-    }
-) }}
+{{ kanon_sql.failures_of_uniques(stack, "kanon_replicated", max_share, max_excess, once=true) }}
 {%- endmacro %}
 
 

@@ -167,6 +167,31 @@ coalesce(sum(case when {{ figure.predicate }} then kanon_{{ figure.of }} else 0 
 {%- endmacro %}
 
 
+{# Failures of a generic test of them: the number called `failures` of the records (people). #}
+{% macro failures_of_uniques(stack, failures, max_share, max_excess, once) %}
+{% set figures = kanon_sql.figures_of_uniques(stack.tables | length > 2, once=once) %}
+{% set ctes %}
+with
+
+{{ kanon_sql.ctes_of_stacked_figures(stack, figures) | trim }},
+
+counted as (
+    {{ kanon_sql.sums_of_stacked_figures(stack, figures) | trim | indent(4) }}
+)
+{%- endset %}
+{{ kanon_sql.synthetic_failures(
+    stack, ctes,
+    failures="measured." ~ failures,
+    columns=["kanon_attacked", "kanon_unique_in_original", "kanon_unique_found", "kanon_replicated"],
+    over=[kanon_sql.more_than_share("measured." ~ failures, max_share, "measured.kanon_attacked")] if max_share is not none else [],
+    max_excess=max_excess,
+    compared={
+        "x": "kanon_alone_in_original", "n": "kanon_attacked", "y": "kanon_alone_in_holdout", "m": "kanon_holdout",
+    }
+) }}
+{%- endmacro %}
+
+
 {#
     Number of values of each column: in each table, and in both the synthetic one and the original.
     NULL is none. `stacks` have one column each.
