@@ -65,6 +65,8 @@ class Turns:
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[Turn | None] = queue.SimpleQueue()
         self._current: Turn | None = None
+        self._lock = threading.Lock()
+        """Held where the current turn begins, ends or is cancelled."""
         self._engines: weakref.WeakSet[Engine] = weakref.WeakSet()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
@@ -89,10 +91,12 @@ class Turns:
         turn.has_left = True
         end = time.monotonic() + seconds
         while not turn.done.wait(CANCEL_INTERVAL) and time.monotonic() < end:
-            if self._current is turn:
-                for engine in list(self._engines):
-                    with suppress(Exception):
-                        engine.cancel()
+            # The next turn, whose statement is another reader's, can't begin in between.
+            with self._lock:
+                if self._current is turn:
+                    for engine in list(self._engines):
+                        with suppress(Exception):
+                            engine.cancel()
 
     def end(self, last: Callable[[], Any], seconds: float) -> None:
         """Give up every turn and answer a last one, which closes what is open."""
@@ -112,11 +116,13 @@ class Turns:
                 turn.error = ReaderLeft()
                 turn.done.set()
                 continue
-            self._current = turn
+            with self._lock:
+                self._current = turn
             try:
                 turn.result = turn.answer()
             except BaseException as error:
                 turn.error = ReaderLeft() if turn.has_left else error
             finally:
-                self._current = None
+                with self._lock:
+                    self._current = None
                 turn.done.set()
