@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -27,6 +28,8 @@ class LocalPage:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            # It may be ignored here, as in the background of a script.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
             text=True,
         )
         self.said = ""

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -206,8 +207,10 @@ def waiting(web: Web, folder: Path) -> dict[str, Any]:
         command = [KANON, "audit", f"{web.url}/{path}", "--qi", "zip", "--k", "2", *limit]
         web.late.clear()
         process = subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(spill)}
-        )
+            command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(spill)},
+            # It may be ignored here, as in the background of a script.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        )  # fmt: skip
         web.late.wait()
         started = time.monotonic()
         if not limit:
