@@ -16,127 +16,68 @@ TYPE_CHECKING = False  # What a type checker takes for true; typing is slow to i
 if TYPE_CHECKING:
     from typing import Any
 
-    from kanon_sql.anonymizing.release.result import AnonymizationResult
-    from kanon_sql.anonymizing.tradeoff import TradeoffResult
-    from kanon_sql.api import (
-        anonymize,
-        audit,
-        compile,
-        explain,
-        from_json,
-        init,
-        lineage,
-        policies,
-        profile,
-        tables,
-        tradeoff,
-    )
-    from kanon_sql.auditing.compiler import CompiledAudit
-    from kanon_sql.auditing.result import AuditResult
-    from kanon_sql.engines import connect
-    from kanon_sql.errors import (
-        EngineError,
-        InputError,
-        KanonError,
-        MissingDriverError,
-        PrivacyViolation,
-        SpecError,
-    )
-    from kanon_sql.models.cells.models import *
-    from kanon_sql.models.earlier.models import *
-    from kanon_sql.models.events.models import *
-    from kanon_sql.models.population.models import *
-    from kanon_sql.models.reference.models import *
-    from kanon_sql.models.sizes.models import *
-    from kanon_sql.models.synthetic.models import *
-    from kanon_sql.models.values.models import *
-    from kanon_sql.profiling.result import ProfileResult
-    from kanon_sql.question.contract import read_spec
-    from kanon_sql.question.hierarchy import GeneralizationHierarchy
-    from kanon_sql.question.policy import Policy
-    from kanon_sql.question.published import PublishedSpec
-    from kanon_sql.question.question_parts import AgainstSpec, EarlierReleaseSpec, ReferenceSpec
-    from kanon_sql.question.spec import AuditSpec, TableSpec
-    from kanon_sql.results.table import CheckResult, TableResult
-    from kanon_sql.tracing.result import LineageResult
+    from kanon_sql.anonymizing.release.result import AnonymizationResult as AnonymizationResult
+    from kanon_sql.anonymizing.tradeoff import TradeoffResult as TradeoffResult
+    from kanon_sql.api import anonymize as anonymize
+    from kanon_sql.api import audit as audit
+    from kanon_sql.api import compile as compile
+    from kanon_sql.api import explain as explain
+    from kanon_sql.api import from_json as from_json
+    from kanon_sql.api import init as init
+    from kanon_sql.api import lineage as lineage
+    from kanon_sql.api import policies as policies
+    from kanon_sql.api import profile as profile
+    from kanon_sql.api import tables as tables
+    from kanon_sql.api import tradeoff as tradeoff
+    from kanon_sql.auditing.compiler import CompiledAudit as CompiledAudit
+    from kanon_sql.auditing.result import AuditResult as AuditResult
+    from kanon_sql.engines import connect as connect
+    from kanon_sql.errors import EngineError as EngineError
+    from kanon_sql.errors import InputError as InputError
+    from kanon_sql.errors import KanonError as KanonError
+    from kanon_sql.errors import MissingDriverError as MissingDriverError
+    from kanon_sql.errors import PrivacyViolation as PrivacyViolation
+    from kanon_sql.errors import SpecError as SpecError
+    from kanon_sql.models import *
+    from kanon_sql.profiling.result import ProfileResult as ProfileResult
+    from kanon_sql.question.contract import read_spec as read_spec
+    from kanon_sql.question.hierarchy import GeneralizationHierarchy as GeneralizationHierarchy
+    from kanon_sql.question.policy import Policy as Policy
+    from kanon_sql.question.published import PublishedSpec as PublishedSpec
+    from kanon_sql.question.question_parts import AgainstSpec as AgainstSpec
+    from kanon_sql.question.question_parts import EarlierReleaseSpec as EarlierReleaseSpec
+    from kanon_sql.question.question_parts import ReferenceSpec as ReferenceSpec
+    from kanon_sql.question.spec import AuditSpec as AuditSpec
+    from kanon_sql.question.table import TableSpec as TableSpec
+    from kanon_sql.results.check import CheckResult as CheckResult
+    from kanon_sql.results.table import TableResult as TableResult
+    from kanon_sql.tracing.result import LineageResult as LineageResult
 
 _HOMES = {
-    "AnonymizationResult": "anonymizing.release.result",
-    "anonymize": "api",
-    "audit": "api",
-    "compile": "api",
-    "explain": "api",
-    "from_json": "api",
-    "init": "api",
-    "lineage": "api",
-    "policies": "api",
-    "profile": "api",
-    "tables": "api",
-    "tradeoff": "api",
-    "TradeoffResult": "anonymizing.tradeoff",
-    "CompiledAudit": "auditing.compiler",
-    "connect": "engines",
-    "EngineError": "errors",
-    "InputError": "errors",
-    "LineageResult": "tracing.result",
-    "KanonError": "errors",
-    "MissingDriverError": "errors",
-    "PrivacyViolation": "errors",
-    "SpecError": "errors",
-    "read_spec": "question.contract",
-    "GeneralizationHierarchy": "question.hierarchy",
-    "Policy": "question.policy",
-    "ProfileResult": "profiling.result",
-    "AuditResult": "auditing.result",
-    "CheckResult": "results.table",
-    "TableResult": "results.table",
-    "AgainstSpec": "question.question_parts",
-    "AuditSpec": "question.spec",
-    "EarlierReleaseSpec": "question.question_parts",
-    "PublishedSpec": "question.published",
-    "ReferenceSpec": "question.question_parts",
-    "TableSpec": "question.spec",
+    name: module
+    for module, names in {
+        "anonymizing.release.result": "AnonymizationResult",
+        "anonymizing.tradeoff": "TradeoffResult",
+        "api": "anonymize audit compile explain from_json "
+        "init lineage policies profile tables tradeoff",
+        "auditing.compiler": "CompiledAudit",
+        "auditing.result": "AuditResult",
+        "engines": "connect",
+        "errors": "EngineError InputError KanonError MissingDriverError PrivacyViolation SpecError",
+        "profiling.result": "ProfileResult",
+        "question.contract": "read_spec",
+        "question.hierarchy": "GeneralizationHierarchy",
+        "question.policy": "Policy",
+        "question.published": "PublishedSpec",
+        "question.question_parts": "AgainstSpec EarlierReleaseSpec ReferenceSpec",
+        "question.spec": "AuditSpec",
+        "question.table": "TableSpec",
+        "results.check": "CheckResult",
+        "results.table": "TableResult",
+        "tracing.result": "LineageResult",
+    }.items()
+    for name in names.split()
 }
-
-if TYPE_CHECKING:
-    __all__ = [
-        "AgainstSpec",
-        "AnonymizationResult",
-        "AuditResult",
-        "AuditSpec",
-        "CheckResult",
-        "CompiledAudit",
-        "EarlierReleaseSpec",
-        "EngineError",
-        "GeneralizationHierarchy",
-        "InputError",
-        "KanonError",
-        "LineageResult",
-        "MissingDriverError",
-        "Policy",
-        "PrivacyViolation",
-        "ProfileResult",
-        "PublishedSpec",
-        "ReferenceSpec",
-        "SpecError",
-        "TableResult",
-        "TableSpec",
-        "TradeoffResult",
-        "anonymize",
-        "audit",
-        "compile",
-        "connect",
-        "explain",
-        "from_json",
-        "init",
-        "lineage",
-        "policies",
-        "profile",
-        "read_spec",
-        "tables",
-        "tradeoff",
-    ]
-    """These and the models, which are read off the catalogue when somebody asks."""
 
 
 def __getattr__(name: str) -> Any:

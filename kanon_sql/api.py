@@ -18,7 +18,6 @@ from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.run_options import RunArguments, RunOptions
 from kanon_sql.errors import percentage
-from kanon_sql.models.cells.audit import audit_cells
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.profile_plan import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling.propose import Proposal, propose
@@ -27,8 +26,6 @@ from kanon_sql.question.arguments import (
     CellArguments,
     CellRules,
     Checks,
-    Names,
-    QuasiIdentifiers,
     TableArguments,
     Thresholds,
     by_column,
@@ -42,7 +39,9 @@ from kanon_sql.question.arguments import (
 from kanon_sql.question.policy import Policy
 from kanon_sql.question.policy import policies as shipped_policies
 from kanon_sql.question.published import PublishedSpec
-from kanon_sql.question.spec import AuditSpec, TableSpec
+from kanon_sql.question.roles import Names, QuasiIdentifiers
+from kanon_sql.question.spec import AuditSpec
+from kanon_sql.question.table import TableSpec
 from kanon_sql.report.explain import Explanation, explained
 from kanon_sql.report.words.numbers import with_python_words
 from kanon_sql.results.release import Algorithm, ReleaseFindings
@@ -213,7 +212,8 @@ def tables(
     rules, settings = only(CellRules, others), only(CellArguments, others)
     spec = published_from_arguments(data, by, checks, against, rules, cells=published, **settings)
     run = RunOptions(**only(RunArguments, others))
-    result = audit_cells(spec, run, show_values=show_values, list_cells=list_cells)
+    kind = auditor.published_tables(list_cells=list_cells)
+    result = auditor.audit(spec, run, kind=kind, show_values=show_values)
     return with_python_words(result)
 
 
@@ -521,13 +521,13 @@ def explain(name: str | None = None) -> Explanation:
     return Explanation(explained(name))
 
 
-def policies() -> Mapping[str, Policy]:
+def policies() -> dict[str, Policy]:
     """The policies that are known by name: an institution's rules, each with its sentence.
 
     >>> policies()["cms-cell-11"].required_size
     11
     """
-    return shipped_policies()
+    return dict(shipped_policies())
 
 
 def from_json(

@@ -18,13 +18,14 @@ import os
 import re
 import stat
 import traceback
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 _MARK = "\ue000"
 """Delimits parameter names that the command line spells differently: a private-use character."""
@@ -253,16 +254,54 @@ class Faults:
 
     def __exit__(self, kind: object, error: object, place: object) -> None:
         """Raise the collected error, or one error with the messages of all."""
-        if not self._errors or error is not None:
-            return
-        by_text = {(error.location, error.marked): error for error in self._errors}
-        first, *more = by_text.values()
-        if not more:
-            raise first
-        together = type(first)("\n".join(dict.fromkeys(error.marked for error in self._errors)))
-        if isinstance(together, SpecError):
-            together.parts = tuple(by_text.values())
-        raise together
+        if self._errors and error is None:
+            raise in_one(self._errors)
+
+
+def in_one(errors: Iterable[SpecError | InputError]) -> SpecError | InputError:
+    """The only error, or one with the messages of all."""
+    by_text = {(error.location, error.marked): error for error in errors}
+    first, *more = by_text.values()
+    if not more:
+        return first
+    listed = type(first)("\n".join(dict.fromkeys(error.marked for error in by_text.values())))
+    if isinstance(listed, SpecError):
+        listed.parts = tuple(by_text.values())
+    return listed
+
+
+_Item = TypeVar("_Item")
+_Read = TypeVar("_Read")
+
+
+def read_each(read: Callable[[_Item], _Read], items: Iterable[_Item]) -> list[_Read]:
+    """What `read` gives for each item; raises the errors of all items together."""
+    results = []
+    with Faults() as faults:
+        for item in items:
+            with faults.collected():
+                results.append(read(item))
+    return results
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Each name that occurs more than once.
+
+    >>> repeated(["zip", "age", "zip", "sex", "age", "zip"])
+    ['zip', 'age']
+    """
+    return [name for name, number in Counter(names).items() if number > 1]
+
+
+def refuse_repeated(names: Iterable[str], sentence: str) -> None:
+    """Raise `SpecError` with the sentence on each name that occurs more than once.
+
+    >>> refuse_repeated(["zip", "zip"], "{} is named twice.")
+    Traceback (most recent call last):
+    kanon_sql.errors.SpecError: zip is named twice.
+    """
+    if errors := [SpecError(sentence.replace("{}", printable(name))) for name in repeated(names)]:
+        raise in_one(errors)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -362,6 +401,17 @@ NO_SOURCE_ORDER = (
     "A release is always in the order of what it publishes: that of its source would link it to "
     "other releases. Where the order matters, publish a column that holds it."
 )
+
+
+def no_records(table: str, consequence: str) -> NoDataError:
+    """The error for a table without records that satisfy its conditions.
+
+    >>> str(no_records("a.csv", "nothing can be proposed"))
+    'a.csv: no record was found, so nothing can be proposed. Check the source and the filter.'
+    """
+    return NoDataError(
+        f"{table}: no record was found, so {consequence}. Check the source and the filter."
+    )
 
 
 def no_first_records(table: str) -> SpecError:

@@ -34,9 +34,9 @@ from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
 from kanon_sql.anonymizing.violating_classes import required_crowds
 from kanon_sql.errors import InputError, option
-from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.results.release import GeneralizationStep, MinimalNode, NearestLevels, Recoded
-from kanon_sql.results.table import Rows, TableResult
+from kanon_sql.results.table import TableResult
+from kanon_sql.results.tabular import Rows
 
 MOST_NODES = 50_000
 MOST_COMBINATIONS = 200_000
@@ -110,8 +110,7 @@ def _one_level_for_all(
     or if finding it might take longer than the recoding: for large tables, and for checks other
     than k-anonymity in records."""
     checked = [check.model for check in sets.question.checks if check.gates]
-    are_sizes = all(isinstance(model, KAnonymity) and model.columns is None for model in checked)
-    if sets.question.entity or not are_sizes:
+    if sets.question.entity or not all(model.sets_k for model in checked):
         return None
     if not is_soon_searched(sets, job.preferred, combinations):
         return None

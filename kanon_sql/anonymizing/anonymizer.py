@@ -22,9 +22,9 @@ from kanon_sql.anonymizing.release.release_job import (
     audited_before,
     partition_of,
     refuse_names,
-    refuse_unassigned,
 )
 from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
+from kanon_sql.anonymizing.release.unassigned import refuse_unassigned
 from kanon_sql.anonymizing.search.costs import Preferences
 from kanon_sql.anonymizing.search.frequency_sets import first_set
 from kanon_sql.anonymizing.search.optimal import AT_ONCE
@@ -39,14 +39,15 @@ from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import keeps_sets, refuse_time_limit, time_limit, unless_changed
 from kanon_sql.errors import Faults, InputError, SpecError, option
 from kanon_sql.files import remove_leftovers
-from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.plan.binding import column_levels
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.steps import ShownStep
-from kanon_sql.question.spec import AuditSpec, TableSpec, in_words_of_spec
+from kanon_sql.question.spec import AuditSpec, in_words_of_spec
+from kanon_sql.question.table import TableSpec
 from kanon_sql.results.release import SEARCHES, Anonymization, Before, Compared, Metrics, Recoded
-from kanon_sql.results.table import Rows, TableResult, today
+from kanon_sql.results.table import TableResult, today
+from kanon_sql.results.tabular import Rows
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import check_writable, refuse_to_overwrite
 
@@ -353,8 +354,7 @@ def the_table(spec: AuditSpec) -> TableSpec:
 
 
 def _required_k(table_spec: TableSpec) -> int:
-    checks = [check for check in table_spec.checks if isinstance(check, KAnonymity)]
-    sizes = [size for check in checks if (size := check.least_size)]
+    sizes = [size for check in table_spec.checks if check.sets_k and (size := check.least_size)]
     if not sizes:
         raise SpecError(
             f"say how many records each class of the release must have, as in {option('k', 5)}."

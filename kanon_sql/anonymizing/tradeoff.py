@@ -36,8 +36,10 @@ from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.question.arguments import suggests_parameters
 from kanon_sql.question.spec import AuditSpec, in_words_of_spec
 from kanon_sql.report.display import Chart, Displayed
+from kanon_sql.results.json_part import IF_SET, UNWRITTEN
 from kanon_sql.results.release import Curve, Point, Search, Tradeoff
-from kanon_sql.results.table import IF_SET, UNWRITTEN, Status, Tabular, Written, today
+from kanon_sql.results.table import Status, Written, today
+from kanon_sql.results.tabular import Tabular
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 
@@ -217,12 +219,15 @@ def _sizes(ks: Sequence[int]) -> tuple[int, ...]:
 
 def _with_k(spec: AuditSpec, k: int) -> AuditSpec:
     """The spec with a check of this k in place of its own k-anonymity checks."""
-
-    def other(check: Any) -> bool:
-        return not isinstance(check, KAnonymity) or bool(check.columns)
-
     tables = [
-        table.model_copy(update={"checks": [KAnonymity(k=k), *filter(other, table.checks)]})
+        table.model_copy(
+            update={
+                "checks": [
+                    KAnonymity(k=k),
+                    *(check for check in table.checks if not check.sets_k),
+                ]
+            }
+        )
         for table in spec.tables
     ]
     return spec.model_copy(update={"tables": tables})

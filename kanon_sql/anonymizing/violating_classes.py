@@ -7,9 +7,6 @@ from dataclasses import dataclass, replace
 
 from kanon_sql.models.base import ReferenceModel
 from kanon_sql.models.earlier.models import ComposedKAnonymity
-from kanon_sql.models.reference.models import DeltaPresence
-from kanon_sql.models.sizes.models import KAnonymity
-from kanon_sql.models.values.models import TCloseness
 from kanon_sql.models.values.plan import of_distance, other_sensitive
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
@@ -30,7 +27,7 @@ from kanon_sql.plan.question import (
     ResolvedQuestion,
 )
 from kanon_sql.plan.steps import other_records
-from kanon_sql.sql.macros import render
+from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.quoting import identifier
 
 
@@ -45,14 +42,12 @@ def is_judged_by_class(check: BoundCheck) -> bool:
 
     An estimate is not: the class size that it requires depends on the number of records.
     """
-    return check.model.judged_by_class and check.model.answered_by in ("sizes", "values")
+    return check.model.judged_by_class and check.model.family in ("sizes", "values")
 
 
 def sensitive_requirements(question: ResolvedQuestion) -> list[BoundCheck]:
     """The gating checks on sensitive values; all of them are judged by class."""
-    return [
-        check for check in question.checks if check.gates and check.model.answered_by == "values"
-    ]
+    return [check for check in question.checks if check.gates and check.model.family == "values"]
 
 
 def compares_with_table(check: BoundCheck) -> bool:
@@ -115,9 +110,10 @@ def least_presence(check: BoundCheck) -> str | None:
     None if the check has no minimum.
     """
     model = check.model
-    if not isinstance(model, DeltaPresence) or not model.min:
+    if not isinstance(model, ReferenceModel) or not model.parameters.get("min"):
         return None
-    return render("delta_presence_violated", population="kanon_population", min=model.min)
+    least = model.parameters["min"]
+    return render_known(model.predicate, population="kanon_population", min=least)
 
 
 def is_monotone(question: ResolvedQuestion) -> bool:
@@ -159,7 +155,7 @@ def with_k(question: ResolvedQuestion, k: int) -> ResolvedQuestion:
     """The question with the first gating k replaced."""
     checks = list(question.checks)
     for index, check in enumerate(checks):
-        if check.gates and isinstance(check.model, KAnonymity) and check.model.columns is None:
+        if check.gates and check.model.sets_k:
             checks[index] = replace(check, model=check.model.model_copy(update={"k": k}))
             break
     return replace(question, checks=tuple(checks))
@@ -263,8 +259,8 @@ def _statement(
         failed.append(render("homogeneity", entity=question.entity, unknown=question.unknown))
     arguments = class_arguments(question, sensitive, checks)
     macro = "sensitive_values"
-    if isinstance(check.model, TCloseness) and check.model.has_own_distance:
-        macro = f"{check.model.distance}_distance"
+    if check.model.has_own_distance:
+        macro = f"{check.model.parameters['distance']}_distance"
         arguments = {"class_measures": arguments["class_measures"], **of_distance(check)}
     return render(
         macro,

@@ -11,23 +11,16 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
-from kanon_sql.models.base import Model
+from kanon_sql.models.base import Model, Scale
 from kanon_sql.models.catalogue import MODELS
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.json_part import plain_json
 from kanon_sql.results.release import Point
-from kanon_sql.results.table import CheckResult, HistogramBin, TableResult, plain_json
+from kanon_sql.results.table import HistogramBin, TableResult
 
 HIDDEN = "not shown"
-Scale = Literal["share", "factor", "logarithm", "effective number"]
-SCALES: Mapping[str, Scale] = {
-    "recursive_cl_diversity": "factor",
-    "basic_beta_likeness": "factor",
-    "enhanced_beta_likeness": "factor",
-    "delta_disclosure": "logarithm",
-    "entropy_l_diversity": "effective number",
-}
-"""What the figures of models are that are neither counts nor shares."""
 _SIZES = (1, 2, 5, 10, 100)
 """The smallest class size of each bin."""
 _NAMES = {
@@ -205,7 +198,7 @@ class ShownFigures:
         summary = self.table.summary
         # The violating people of such a model are no part of this table.
         members = check.details.get("attacked", summary.people)
-        inside = not (model.of_reference or model.answered_by == "earlier")
+        inside = not (model.of_reference or model.family == "earlier")
         shown: dict[str, Any] = {
             "model": check.model,
             "parameters": shown_parameters(check.parameters),
@@ -235,16 +228,16 @@ class ShownFigures:
             return HIDDEN
         if model.counts_violations:
             return self.count(value, self.table.summary.classes)
-        if check.model == "known_events":
+        if model.share_of == "attacked":
             return self._share(check.violating_people, check.details["attacked"])
         if "max_highest" in thresholds:
             return self._reciprocal(round(1 / value) if value else None)
         if check.model == "sample_uniqueness":
             return self._share(self.table.summary.uniques, self._members)
         if isinstance(value, float):
-            is_of_class = model.answered_by == "values"
+            is_of_class = model.family == "values"
             whole = self._of_class if is_of_class else self._members
-            return self._ratio(value, whole, SCALES.get(check.model, "share"))
+            return self._ratio(value, whole, model.scale)
         is_of_values = model.counts_values or thresholds & {"l", "p"}
         return value if is_of_values else self.count(value)
 

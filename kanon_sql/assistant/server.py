@@ -9,9 +9,8 @@ privacy.
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,6 +25,7 @@ from kanon_sql.assistant.figures import (
     is_answer_to,
     shown_parameters,
 )
+from kanon_sql.assistant.messages import Messages
 from kanon_sql.assistant.question_log import Call, Outcome, QuestionLog, question_log
 from kanon_sql.cli.question import is_contract, is_spec_file, refuse_server
 from kanon_sql.cli.signals import stops
@@ -34,13 +34,13 @@ from kanon_sql.errors import EngineError, KanonError, MissingDriverError, SpecEr
 from kanon_sql.question.arguments import only
 from kanon_sql.question.hierarchy import GeneralizationHierarchy
 from kanon_sql.question.roles import columns_by_role
-from kanon_sql.question.spec import AuditSpec, TableSpec
+from kanon_sql.question.spec import AuditSpec
+from kanon_sql.question.table import TableSpec
 from kanon_sql.results.table import Summary, TableResult
 from kanon_sql.results.version import VERSION
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
-    from mcp.shared.message import SessionMessage
 
 Refusal = Literal["question", "guard", "budget", "engine"]
 Names = frozenset[str]
@@ -51,7 +51,7 @@ KS = (2, 3, 5, 10, 20)
 FEWEST = 3
 """The smallest `--min-cell`: with 2, a pooled count is exact."""
 LONGEST_TOPIC = 100
-_UNTOLD = "not told"
+_WITHHELD = "not told"
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Assistant:
             answer = {"refused": refused.kind, "why": refused.why}
         left = self.questions - self._counted(now) - _costs(tool, outcome)
         answer["questions_left"] = max(left, 0)
-        named = tool if tool in TOOLS else _UNTOLD
+        named = tool if tool in TOOLS else _WITHHELD
         self.log.append(now, named, known, outcome, reason, answer)
         return answer, reason is not None
 
@@ -171,7 +171,7 @@ class Assistant:
             raise RefusedQuestion("question", f"{tool} takes {words}, and nothing else")
         if lacking := [name for name in signature.arguments if name not in arguments]:
             raise RefusedQuestion("question", f"{tool} needs {', '.join(lacking)}")
-        if unknown := [name for name, value in known.items() if value == _UNTOLD]:
+        if unknown := [name for name, value in known.items() if value == _WITHHELD]:
             raise RefusedQuestion("question", self._advice(unknown[0]))
         if not known.get("without", True):
             del known["without"]
@@ -196,7 +196,7 @@ class Assistant:
             if name in arguments:
                 logged[name] = self._known(name, arguments[name], arguments.get("table"))
         if set(arguments) - set(logged):
-            logged["others"] = _UNTOLD
+            logged["others"] = _WITHHELD
         return logged
 
     def _known(self, name: str, value: Any, table: Any) -> Any:
@@ -209,15 +209,15 @@ class Assistant:
                 and all(isinstance(column, str) and column in own for column in value)
                 and len(set(value)) == len(value) < max(len(own), 1)
             )
-            return [column for column in own if column in value] if is_valid else _UNTOLD
+            return [column for column in own if column in value] if is_valid else _WITHHELD
         if not isinstance(value, str):
-            return _UNTOLD
+            return _WITHHELD
         if name == "table":
-            return value if value in self.tables else _UNTOLD
+            return value if value in self.tables else _WITHHELD
         with suppress(SpecError):
             if len(value) <= LONGEST_TOPIC and value.isprintable() and _page(value):
                 return value
-        return _UNTOLD
+        return _WITHHELD
 
     def _repeated(
         self, tool: str, question: dict[str, Any], now: datetime
@@ -676,112 +676,9 @@ def _serve(assistant: Assistant) -> None:
     async def exchange() -> None:
         with anyio.CancelScope() as scope:
             server = assistant.server(scope.cancel)
-            messages = _Messages(sys.stdin.fileno())
+            messages = Messages(sys.stdin.fileno())
             async with stdio_server(stdin=messages) as (read, write):  # type: ignore[arg-type]
                 messages.answer_to(write)
                 await server.run(read, write, server.create_initialization_options())
 
     anyio.run(exchange)
-
-
-LONGEST_MESSAGE = 1 << 20
-"""The most bytes of a message; a question holds names of the spec alone."""
-
-
-class _Messages:
-    """The messages on a file descriptor, one a line.
-
-    Every other line is answered with an error, as the SDK passes over it in silence. A waiting read
-    can be cancelled, unlike one in a thread.
-    """
-
-    def __init__(self, handle: int) -> None:
-        import anyio
-
-        self._handle = handle
-        self._is_open = anyio.Event()
-
-    def answer_to(self, replies: Any) -> None:
-        """Send errors to a stream."""
-        self._replies = replies
-        self._is_open.set()
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        async for line in self._lines():
-            text = line.decode(errors="replace")
-            if (error := _fault(text)) is not None:
-                await self._is_open.wait()
-                await self._replies.send(error)
-            elif text.strip():
-                yield text
-
-    async def _lines(self) -> AsyncIterator[bytes]:
-        """The lines, of which one that is too long is cut off."""
-        rest = b""
-        while chunk := await self._chunk():
-            first, *others = chunk.split(b"\n")
-            rest = (rest + first)[: LONGEST_MESSAGE + 1]
-            for other in others:
-                yield rest
-                rest = other
-        if rest:
-            yield rest
-
-    async def _chunk(self) -> bytes:
-        import anyio
-
-        # A file, unlike a pipe, can't be waited for and is always ready.
-        with suppress(OSError):
-            await anyio.wait_readable(self._handle)
-        return os.read(self._handle, 1 << 16)
-
-
-def _fault(line: str) -> SessionMessage | None:
-    """The error that answers a line which is no message, and repeats nothing of it; None for a
-    message and for a blank line."""
-    import mcp_types as types
-
-    if len(line) > LONGEST_MESSAGE:
-        return _error(types.INVALID_REQUEST, f"a message has {LONGEST_MESSAGE:,} bytes at most")
-    if not line.strip():
-        return None
-    try:
-        message = json.loads(line, parse_constant=_no_number, object_pairs_hook=_each_once)
-    except (ValueError, RecursionError):
-        return _error(types.PARSE_ERROR, "the message is not JSON that can be read")
-    number = message.get("id") if isinstance(message, dict) else None
-    is_number = isinstance(number, int | str) and not isinstance(number, bool)
-    with suppress(ValueError):
-        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-        if is_number or "id" not in message or "method" not in message:
-            return None
-    return _error(
-        types.INVALID_REQUEST,
-        "the message is not one of JSON-RPC, is nested too deep, or has a text that is not Unicode",
-        number if is_number and _is_unicode(str(number)) else None,
-    )
-
-
-def _error(code: int, words: str, number: int | str | None = None) -> SessionMessage:
-    from mcp.shared.message import SessionMessage
-    from mcp_types import ErrorData, JSONRPCError
-
-    error = ErrorData(code=code, message=words)
-    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=number, error=error))
-
-
-def _no_number(name: str) -> None:
-    """Refuse NaN and Infinity, which JSON lacks."""
-    raise ValueError(name)
-
-
-def _each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object. Raises `ValueError` for a key that is there twice, as either could be meant."""
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise ValueError
-    return dict(pairs)
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether a text has no half of a surrogate pair."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -7,30 +7,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kanon_sql.auditing import subjects
 from kanon_sql.auditing.families import families_of, family_of, fields_of
 from kanon_sql.auditing.opening import name_of, planned
 from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
-from kanon_sql.auditing.running import refuse_changed, refuse_unanswerable
+from kanon_sql.auditing.running import refuse_changed, refuse_if_unmet, refuse_unanswerable
 from kanon_sql.auditing.running import run as run_steps
-from kanon_sql.auditing.subjects import Opening, audited, validated
+from kanon_sql.auditing.subjects import Opening, SubjectKind, audited, validated
+from kanon_sql.auditing.unopened import TargetDatabase, UnopenedTable, unopened_records
 from kanon_sql.auditing.warnings import certain_values, warnings
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import Faults, InputError, SpecError
-from kanon_sql.models.catalogue import family_part
+from kanon_sql.models.catalogue import OF_CELLS, family_part
 from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.binding import column_levels
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.preconditions import without_label
 from kanon_sql.plan.question import AtLevel, BoundCheck, ResolvedQuestion
 from kanon_sql.plan.steps import Precondition, ShownStep, records
-from kanon_sql.question.spec import AuditSpec, TableSpec, in_words_of_spec
-from kanon_sql.results.table import CheckResult, Lineage, Rows, Status, TableResult, status_of
+from kanon_sql.question.spec import AuditSpec, in_words_of_spec
+from kanon_sql.question.table import TableSpec
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import Lineage, Status, TableResult, status_of
+from kanon_sql.results.tabular import Rows
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Table
@@ -41,9 +45,14 @@ if TYPE_CHECKING:
 
 @in_words_of_spec
 def audit(
-    spec: AuditSpec, run: RunOptions, *, show_values: bool = False, with_lineage: bool = False
+    spec: AuditSpec,
+    run: RunOptions,
+    *,
+    kind: SubjectKind | None = None,
+    show_values: bool = False,
+    with_lineage: bool = False,
 ) -> AuditResult:
-    """Audit every table of `spec` in place, `run.jobs` at a time.
+    """Audit every table of `spec` in place, or those of another `kind`, `run.jobs` at a time.
 
     Raises `SpecError` or `InputError` before the first query, with the errors of all tables that
     cannot be opened or planned: an audit of the others alone would pass for a complete one. A table
@@ -51,29 +60,43 @@ def audit(
     limit raises `EngineError`. `with_lineage` adds the names of the datasets and the checks' own
     statements.
     """
-    return audited(RECORDS, spec, run, show_values, with_lineage)
+    return audited(kind or RECORDS, spec, run, show_values, with_lineage)
 
 
 def validate(spec: AuditSpec, *, engine: Any = None, show_values: bool = False) -> list[str]:
     """One sentence for each table of `spec`, once its columns and checks are valid. With
     `show_values` an error names the values that a hierarchy lacks."""
-    kinds = [RECORDS, *([family_part("cells", "audit").CELLS] if spec.published else [])]
     with Faults() as faults:
         sentences = [
-            validated(kind, spec, engine, faults, show_values=show_values) for kind in kinds
+            validated(kind, spec, engine, faults, show_values=show_values)
+            for kind in kinds_of(spec)
         ]
     return [*chain.from_iterable(sentences)]
 
 
 def dry_run(
-    spec: AuditSpec, *, engine: Any = None, writes: Sequence[Path] = ()
+    spec: AuditSpec,
+    *,
+    engine: Any = None,
+    writes: Sequence[Path] = (),
+    kind: SubjectKind | None = None,
 ) -> tuple[ExpectedTable, ...]:
     """The statements that `audit` would run, and the tables they read, without running them.
 
     Facts needed to write the statements are queried nevertheless: the columns, the longest value of
     a masked column, and the rows of a hierarchy in a table if one of its levels is requested.
     """
-    return subjects.dry_run(RECORDS, spec, engine, writes)
+    return subjects.dry_run(kind or RECORDS, spec, engine, writes)
+
+
+def published_tables(*, list_cells: bool = False) -> SubjectKind:
+    """The kind of the published tables of a spec; `list_cells` adds the verdict on each cell."""
+    return cast(SubjectKind, family_part(OF_CELLS, "audit").PublishedTables(list_cells))
+
+
+def kinds_of(spec: AuditSpec) -> list[SubjectKind]:
+    """The kinds of tables that a spec has; records are always one."""
+    return [RECORDS, *([published_tables()] if spec.published else [])]
 
 
 @dataclass(frozen=True)
@@ -105,7 +128,7 @@ class RecordsSubject:
     def on(self, engine: Engine) -> RecordsSubject:
         return replace(self, engine=engine)
 
-    def statements(self) -> Sequence[Statement]:
+    def statements(self, *, reads_facts: bool = False) -> Sequence[Statement]:
         return self.plan.statements
 
     def refuse_unmet(self) -> None:
@@ -113,11 +136,8 @@ class RecordsSubject:
         try:
             with Faults() as faults:
                 for precondition in _label_preconditions(self.plan.question):
-                    precondition.statement.check()
-                    fault = precondition.refuse(self.engine.query(precondition.statement.sql))
                     with faults.collected():
-                        if fault is not None:
-                            raise InputError(fault)
+                        refuse_if_unmet(precondition, self.engine)
         except SpecError as error:
             raise self.spec.with_location(error, self.index) from None
 
@@ -136,6 +156,8 @@ class RecordsSubject:
 class _Records:
     """The tables of records of a spec."""
 
+    reads_names = True
+
     def tables(self, spec: AuditSpec) -> Sequence[TableSpec]:
         return spec.tables
 
@@ -145,6 +167,14 @@ class _Records:
     def open(self, spec: AuditSpec, index: int, engine: Engine, how: Opening) -> RecordsSubject:
         table = planned(spec, index, engine, **how._asdict())
         return RecordsSubject(spec, index, table.plan, table.engine, table.seconds)
+
+    def elsewhere(
+        self, spec: AuditSpec, index: int, hub: Engine | None, there: TargetDatabase
+    ) -> UnopenedTable:
+        try:
+            return unopened_records(spec.tables[index], hub, there)
+        except (SpecError, InputError) as error:
+            raise spec.with_location(error, index) from None
 
 
 RECORDS = _Records()
@@ -238,9 +268,7 @@ def _result(plan: Plan, status: Status, session: Session, **fields: Any) -> Tabl
         name=name_of(plan),
         engine=session.engine.name,
         status=status,
-        quasi_identifiers=tuple(column.name for column in question.quasi_identifiers),
-        sensitive=tuple(column.name for column in question.sensitive),
-        entity=question.entity.name if question.entity else None,
+        **question.names_of_classes,
         nulls=question.spec.nulls,
         sensitive_nulls=question.spec.sensitive_nulls,
         where=question.spec.where,

@@ -10,34 +10,26 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.auditing.facts import facts_unread
-from kanon_sql.auditing.opening import about, name_of, opened, planned
+from kanon_sql.auditing.auditor import kinds_of
+from kanon_sql.auditing.opening import opened
+from kanon_sql.auditing.subjects import Opening, SubjectKind
+from kanon_sql.auditing.unopened import TargetDatabase, UnopenedTable
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.names import offline_table, refuse_hidden_table, table_of_names
+from kanon_sql.engines.names import refuse_hidden_table
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import is_cut
-from kanon_sql.errors import InputError, SpecError, did_you_mean, located, option
-from kanon_sql.files import file_kind, is_url_of_object
-from kanon_sql.models.cells.audit import cell_statements
-from kanon_sql.models.cells.open_cells import OpenCells, open_cells, resolved_cells, to_open
-from kanon_sql.plan.audit_plan import plan_audit
-from kanon_sql.plan.binding import bind
-from kanon_sql.plan.named_columns import names_without_table, other_names_without_table
-from kanon_sql.plan.plan import Plan
-from kanon_sql.plan.question import BoundColumn, OtherTableKey, ResolvedQuestion
-from kanon_sql.plan.resolve import resolve
+from kanon_sql.errors import SpecError, did_you_mean, option
+from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.question.arguments import suggests_parameters
-from kanon_sql.question.spec import AuditSpec, TableSpec
+from kanon_sql.question.spec import AuditSpec
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.sql.ctes import named_sets, until
 from kanon_sql.sql.dialects import Quote, name_in, quoted, rules_of, translated
-from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.gate import sets_of
-from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT
 from kanon_sql.sql.redaction import without_literals
 from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Table
 
 
 @dataclass(frozen=True)
@@ -183,9 +175,10 @@ def compile(
         rules_of(dialect)
     form = _Written(dialect, quote, table, tuple(writes))
     return CompiledAudit(
-        (
-            *(_compiled(spec, index, engine, form) for index in range(len(spec.tables))),
-            *(_compiled_cells(spec, index, engine, form) for index in range(len(spec.published))),
+        tuple(
+            _compiled(kind, spec, index, engine, form)
+            for kind in kinds_of(spec)
+            for index in range(len(kind.tables(spec)))
         )
     )
 
@@ -200,73 +193,27 @@ class _Written:
     writes: tuple[Path, ...]
 
 
-def _compiled(spec: AuditSpec, index: int, engine: Any, form: _Written) -> CompiledTable:
-    table_spec = spec.tables[index]
-    dialect = form.dialect or DIALECT
-    named_alone = (
-        _is_named_alone(table_spec, table_spec.source, engine) and form.dialect is not None
-    )
-    with nullcontext() if named_alone else opened(table_spec, RunOptions(engine)) as hub:
+def _compiled(
+    kind: SubjectKind, spec: AuditSpec, index: int, engine: Any, form: _Written
+) -> CompiledTable:
+    table = kind.tables(spec)[index]
+    there = TargetDatabase(form.dialect or DIALECT, form.called, engine)
+    is_unopened = form.dialect is not None and kind.reads_names and there.names(table, table.source)
+    with nullcontext() if is_unopened else opened(table, RunOptions(engine)) as hub:
         if hub is not None and form.dialect in (None, hub.dialect):
             if form.called is not None:
                 raise SpecError(
                     f"{option('table')} says what a table is called in a database of another "
                     f"{option('dialect')}."
                 )
-            own = planned(spec, index, hub, hierarchies="opened").plan
+            subject = kind.open(spec, index, hub, Opening(hierarchies="opened"))
             refuse_to_overwrite(form.writes, hub.files_read())
-            return _as_executed(name_of(own), own.statements, hub, form.quote)
-        try:
-            table, others = _tables(table_spec, hub, engine, form.called, dialect)
-            refuse_to_overwrite(form.writes, hub.files_read() if hub else ())
-            plan = _plan_of(table_spec, table, others, dialect)
-        except (SpecError, InputError) as error:
-            raise spec.with_location(error, index) from None
-    steps = [*_texts(plan.question, dialect), *plan.statements]
-    for step, table in product(steps, plan.question.tables):
-        refuse_hidden_table(table, sets_of(step.sql))
-    return _for_elsewhere(name_of(plan), steps, plan.question, dialect, form.quote)
-
-
-def _compiled_cells(spec: AuditSpec, index: int, engine: Any, form: _Written) -> CompiledTable:
-    """The SQL on a published table; its steps that subtract cells from another are left out."""
-    published = spec.published[index]
-    with opened(to_open(published), RunOptions(engine)) as hub:
-        if form.dialect in (None, hub.dialect):
-            table = open_cells(spec, index, hub)
-            facts = None
-            first = next(cell_statements(table))
-            if published.value is not None and first.name == "figures":
-                first.check()
-                [facts] = hub.query(first.sql)
-            refuse_to_overwrite(form.writes, hub.files_read())
-            name = table.question.resolved.spec.name or published.label
-            return _as_executed(name, cell_statements(table, facts), hub, form.quote)
-        dialect = form.dialect or DIALECT
-        own = offline_table(hub.table(published.source), form.called)
-        seconds = {
-            name: offline_table(hub.table(other.source))
-            for name, other in published.against.items()
-        }
-        try:
-            question, others = resolved_cells(published, own, seconds, facts_unread)
-        except SpecError as error:
-            raise spec.with_location(error, index, "published") from None
-        steps = list(cell_statements(OpenCells(question, others, hub, 0.0)))
-    return _for_elsewhere(published.label, steps, question.resolved, dialect, form.quote)
-
-
-def _is_named_alone(table_spec: TableSpec, source: Any, engine: Any) -> bool:
-    """Whether a table is only a name: not a file, and without a database to query."""
-    return (
-        engine is None
-        and table_spec.connect is None
-        and isinstance(source, str)
-        and file_kind(source) is None
-        and not is_url_of_object(source)
-        and not Path(source).exists()
-        and not set(source) & set("*?[")
-    )
+            return _as_executed(subject.name, subject.statements(reads_facts=True), hub, form.quote)
+        unopened = kind.elsewhere(spec, index, hub, there)
+        refuse_to_overwrite(form.writes, hub.files_read() if hub else ())
+    for step, read in product(unopened.statements, unopened.question.tables):
+        refuse_hidden_table(read, sets_of(step.sql))
+    return _for_elsewhere(unopened, there.dialect, form.quote)
 
 
 def _as_executed(name: str, steps: Iterable[Statement], hub: Engine, quote: Quote) -> CompiledTable:
@@ -286,64 +233,15 @@ def _executed(hub: Engine, step: Statement) -> str:
     return f"{hub.dialect}, as executed"
 
 
-def _tables(
-    table_spec: TableSpec, hub: Engine | None, engine: Any, own_name: str | None, dialect: str
-) -> tuple[Table, dict[OtherTableKey, Table]]:
-    """The table, and its references and earlier releases, by their names in the target database."""
-    if hub is None:
-        own = table_of_names(
-            table_spec.source, names_without_table(table_spec, dialect), dialect, own_name
-        )
-    else:
-        with located("source"):
-            own = offline_table(hub.table(table_spec.source), own_name)
-    others = {}
-    for kind, name, other in table_spec.other_tables():
-        source = other.source
-        if source is table_spec.source or (isinstance(source, str) and source == table_spec.source):
-            other_table = own
-        elif _is_named_alone(table_spec, source, engine):
-            other_table = table_of_names(
-                source, other_names_without_table(table_spec, other, dialect), dialect
-            )
-        else:
-            database_of_other = nullcontext(hub) if hub else opened(table_spec, RunOptions(engine))
-            with database_of_other as database, located(*kind.place(name), "source"), about(kind):
-                other_table = offline_table(database.table(source))
-        others[kind, name] = other_table
-    return own, others
-
-
-def _plan_of(
-    table_spec: TableSpec, table: Table, others: Mapping[OtherTableKey, Table], dialect: str
-) -> Plan:
-    """The plan for tables of a database without a connection: reads nothing, not even facts."""
-
-    def there(table: Table) -> Table:
-        traits = TRAITS[dialect]
-        return replace(
-            table,
-            rereads=traits.rereads,
-            approximates=traits.approximates,
-            samples=traits.samples,
-            numbered_by="",
-            bits={},
-        )
-
-    roles = resolve(table_spec, there(table), {key: there(other) for key, other in others.items()})
-    return plan_audit(bind(roles, facts_unread(roles)))
-
-
-def _for_elsewhere(
-    name: str, steps: Iterable[Statement], question: ResolvedQuestion, dialect: str, quote: Quote
-) -> CompiledTable:
+def _for_elsewhere(unopened: UnopenedTable, dialect: str, quote: Quote) -> CompiledTable:
     """The statements in another dialect, with what they assume of the tables there."""
     texts = {}
-    for step in steps:
+    for step in unopened.statements:
         step.check()
         sql = quoted(translated(step.sql, dialect), dialect, quote, exact_names=False)
-        texts[step.name] = step.text(_label(dialect), sql, list(_notes(question, dialect)))
-    return CompiledTable(name, texts, dialect)
+        notes = list(_notes(unopened.question, dialect))
+        texts[step.name] = step.text(_label(dialect), sql, notes)
+    return CompiledTable(unopened.name, texts, dialect)
 
 
 def _label(dialect: str) -> str:
@@ -362,60 +260,3 @@ def _notes(question: ResolvedQuestion, dialect: str) -> Iterator[tuple[str, str]
             else "its columns are assumed to have the same types as here"
         )
         yield "Table", f"{name_in(table.sql, dialect)} stands for {table.name}; {types}."
-
-
-def _texts(question: ResolvedQuestion, dialect: str) -> Iterator[Statement]:
-    """The step that tests whether the database's collation treats different texts as equal."""
-    columns = list(_text_columns(question))
-    if TRAITS[dialect].bytewise or not columns:
-        return
-    yield Statement(
-        "texts",
-        "Does the database distinguish texts that differ by case, accents or outer blanks? If two "
-        "counts of a row differ, classes look larger than they are, and no other figure is "
-        "reliable.",
-        render("texts_told_apart", columns=columns),
-        only="before everything else",
-        tables=frozenset(table.sql for table in question.tables),
-    )
-
-
-def _text_columns(
-    question: ResolvedQuestion,
-) -> Iterator[tuple[str, list[tuple[BoundColumn, str]]]]:
-    """Columns that may be text, each with the columns that its values are compared with."""
-    pairs: list[tuple[BoundColumn, list[tuple[BoundColumn, str]]]] = [
-        (
-            column,
-            [
-                (reference.columns[column.name], reference.table.sql)
-                for reference in question.references.values()
-            ],
-        )
-        for column in question.quasi_identifiers
-    ]
-    pairs += [
-        (
-            column,
-            [
-                (earlier.sensitive[column.name], earlier.table.sql)
-                for earlier in question.earlier.values()
-                if column.name in earlier.sensitive
-            ],
-        )
-        for column in question.sensitive
-    ]
-    if question.entity:
-        entities = [
-            (other.entity, other.table.sql) for other in question.earlier.values() if other.entity
-        ]
-        pairs.append((question.entity, entities))
-    for column, others in pairs:
-        sources = [(column, question.table.sql), *others]
-        if all(column.is_text or column.generalised for column, _ in sources):
-            yield column.name, [(replace(column, generalised=None), sql) for column, sql in sources]
-    for earlier in question.earlier.values():
-        for column in earlier.quasi_identifiers:
-            if column.is_text or column.generalised:
-                source = (replace(column, generalised=None), earlier.table.sql)
-                yield f"{column.name} of {earlier.name}", [source]

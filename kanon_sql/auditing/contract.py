@@ -32,10 +32,11 @@ from kanon_sql.question.contract import (
 )
 from kanon_sql.question.other_tables import OTHER_TABLES
 from kanon_sql.question.roles import columns_by_role
-from kanon_sql.question.spec import AuditSpec, TableSpec
+from kanon_sql.question.spec import AuditSpec
+from kanon_sql.question.table import TableSpec
 from kanon_sql.question.yaml_document import as_yaml
 from kanon_sql.report.pipelines.outcomes import check_name
-from kanon_sql.results.table import CheckResult
+from kanon_sql.results.check import CheckResult
 from kanon_sql.sql.gate import sets_of
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.redaction import without_texts
@@ -374,7 +375,7 @@ def _is_ours_alone(question: ResolvedQuestion, check: BoundCheck) -> bool:
     at_levels = question.levels or any(other.generalised for other in question.others)
     read_otherwise = spec.first or spec.null_strings or spec.header is False
     return bool(
-        check.model.answered_by in ("estimate", "earlier", "synthetic")
+        check.model.family in ("population", "earlier", "synthetic")
         or weighed
         or at_levels
         or read_otherwise

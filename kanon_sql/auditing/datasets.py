@@ -18,7 +18,7 @@ from kanon_sql.errors import SpecError
 from kanon_sql.files import file_of_url, path_of_url, stem
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.question.published import PublishedSpec
-from kanon_sql.question.spec import TableSpec
+from kanon_sql.question.table import TableSpec
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import Dataset, Lineage, TableResult, today
 from kanon_sql.results.version import VERSION

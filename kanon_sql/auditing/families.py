@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any, Protocol, cast
 
 from kanon_sql.models.base import Model
-from kanon_sql.models.catalogue import FAMILIES, family_name, family_part
+from kanon_sql.models.catalogue import as_planned, family_part
+from kanon_sql.plan import family_plan
 from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.plan import Plan
-from kanon_sql.plan.question import BoundCheck, ResolvedQuestion, reads_values
-from kanon_sql.results.table import CheckResult
+from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
+from kanon_sql.results.check import CheckResult
 
 
 class Family(Protocol):
-    """What a family makes of the rows of an audit: its module `verdicts`."""
+    """What a family's module `verdicts` makes of the rows of an audit; `fields` may be left out."""
 
     def judge(self, check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
         """The result of one of its checks."""
@@ -30,25 +32,12 @@ class Family(Protocol):
 
 def family_of(model: Model) -> Family:
     """The family of a model."""
-    return _family(family_name(type(model)))
+    return _family(model.family)
 
 
 def families_of(question: ResolvedQuestion) -> list[Family]:
-    """The families that a question's checks or columns ask about, in the order of warnings."""
-    requested = {family_name(type(check.model)) for check in question.checks}
-    return [_family(name) for name in FAMILIES if name in requested | _of_columns(question)]
-
-
-def _of_columns(question: ResolvedQuestion) -> set[str]:
-    """The families that measure the columns of a question, whatever its checks."""
-    by_family = {
-        "sizes": question.quasi_identifiers,
-        "values": question.quasi_identifiers and question.sensitive and reads_values(question),
-        "population": question.quasi_identifiers and question.weight,
-        "events": question.events,
-        "synthetic": question.made_from,
-    }
-    return {name for name, columns in by_family.items() if columns}
+    """The families that a question asks about, in the order of warnings."""
+    return [_family(name) for name in as_planned(family_plan.families_of(question))]
 
 
 def fields_of(plan: Plan, answers: Answers) -> dict[str, Any]:
@@ -61,4 +50,5 @@ def fields_of(plan: Plan, answers: Answers) -> dict[str, Any]:
 
 
 def _family(name: str) -> Family:
-    return cast(Family, family_part(name, "verdicts"))
+    nothing: dict[str, Any] = {"fields": lambda *_: {}}
+    return cast(Family, SimpleNamespace(**nothing | vars(family_part(name, "verdicts"))))

@@ -11,7 +11,7 @@ from kanon_sql.models.risk import RiskModel
 from kanon_sql.plan.answers import Answers, total
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import BoundCheck
-from kanon_sql.results.table import CheckResult
+from kanon_sql.results.check import CheckResult
 from kanon_sql.sql.quoting import SLACK, exactly
 
 

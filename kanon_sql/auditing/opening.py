@@ -16,7 +16,6 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Answer, Session, run_within, time_limit, within
 from kanon_sql.errors import EngineError, InputError, SpecError, located, no_first_records, option
-from kanon_sql.models.cells.plan import CellTable
 from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.binding import bind
 from kanon_sql.plan.named_columns import NamedColumn
@@ -24,7 +23,8 @@ from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import resolve
 from kanon_sql.question.other_tables import OtherTableKind
-from kanon_sql.question.spec import AuditSpec, TableSpec
+from kanon_sql.question.spec import AuditSpec
+from kanon_sql.question.table import TableSpec
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Table
@@ -112,8 +112,7 @@ def opened(table: TableSpec, run: RunOptions, *, fetches: bool = False) -> Itera
             delimiter=table.delimiter,
             null_strings=table.null_strings,
             decimal=table.decimal,
-            marks=table.marks if isinstance(table, CellTable) else (),
-            figures=table.figures if isinstance(table, CellTable) else None,
+            **table.figure_reading,
             header=of_each_path(table, "header"),
             encoding=of_each_path(table, "encoding"),
             skip=of_each_path(table, "skip"),
@@ -206,22 +205,10 @@ def planned(
     index: int,
     engine: Engine,
     timeout: float | None = None,
-    *,
-    hierarchies: HierarchyReading = "read",
-    show_values: bool = False,
-    further: Sequence[NamedColumn] = (),
+    **how: Any,
 ) -> PlannedTable:
-    """The plan of one table of `spec`, after the engine has opened the tables it reads;
-    `hierarchies` is passed to `read_facts`, `further` to `resolve`."""
-    table = open_table(
-        spec,
-        index,
-        engine,
-        timeout,
-        hierarchies=hierarchies,
-        show_values=show_values,
-        further=further,
-    )
+    """The plan of one table of `spec`, which is opened as `open_table` opens it."""
+    table = open_table(spec, index, engine, timeout, **how)
     try:
         plan = plan_audit(table.question)
     except SpecError as error:

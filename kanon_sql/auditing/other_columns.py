@@ -27,8 +27,8 @@ _NEARLY_ALL = 0.85
 
 def alone_with_others(plan: Plan, answers: Answers) -> Alone | None:
     """Who is alone in the quasi-identifiers and all other columns; None if that was not counted."""
-    told = [step.alone(answers) for step in plan.of(AloneStep) if step.name in answers.by_step]
-    return told[-1] if told else None
+    counts = [step.alone(answers) for step in plan.of(AloneStep) if step.name in answers.by_step]
+    return counts[-1] if counts else None
 
 
 def other_columns_warnings(plan: Plan, answers: Answers) -> Iterator[str]:

@@ -9,8 +9,9 @@ from typing import TypeVar
 from kanon_sql.models.base import Model
 from kanon_sql.question.policy import NotAsked, Policy
 from kanon_sql.question.published import PublishedSpec
-from kanon_sql.question.spec import TableSpec
-from kanon_sql.results.table import CheckResult, PolicyOutcome
+from kanon_sql.question.table import TableSpec
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import PolicyOutcome
 
 Result = TypeVar("Result", bound=CheckResult)
 
@@ -38,7 +39,7 @@ def _policy_models(
         if isinstance(spec, TableSpec):
             yield policy, *policy.of_records(spec.quasi_identifiers, spec.references)
         else:
-            yield policy, *spec.asked_by(policy)
+            yield policy, *spec.required_by(policy)
 
 
 def _is_of(result: CheckResult, models: Sequence[Model]) -> bool:

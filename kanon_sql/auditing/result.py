@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from kanon_sql.errors import InputError
 from kanon_sql.question.arguments import suggests_parameters
 from kanon_sql.report.display import Displayed
-from kanon_sql.results.cells import CellsResult, CellVerdicts
-from kanon_sql.results.diff import Diff
-from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
+from kanon_sql.results.cells import CellVerdicts
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import AuditFindings, TableResult
 
 if TYPE_CHECKING:
+    from kanon_sql.report.diff import Comparison
     from kanon_sql.report.document import Block
 
 
@@ -30,11 +31,7 @@ class AuditResult(Displayed, AuditFindings):
 
     def naming_every_cell(self) -> Self:
         """The result whose page names every cell that something was found against."""
-        tables = (
-            replace(table, most_named=None) if isinstance(table, CellsResult) else table
-            for table in self.tables
-        )
-        return replace(self, tables=tuple(tables))
+        return replace(self, tables=tuple(table.naming_every_cell() for table in self.tables))
 
     @property
     def cells(self) -> CellVerdicts:
@@ -44,9 +41,7 @@ class AuditResult(Displayed, AuditFindings):
 
         Raises `InputError` unless the cells were listed: `tables(…, list_cells=True)`.
         """
-        lists = [
-            t.listed for t in self.tables if isinstance(t, CellsResult) and t.listed is not None
-        ]
+        lists = [table.listed for table in self.tables if table.listed is not None]
         if not lists or len(lists) < len(self.tables):
             raise InputError("the cells were not listed: tables(…, list_cells=True) lists them.")
         return CellVerdicts(cell for cells in lists for cell in cells)
@@ -117,27 +112,10 @@ class AuditResult(Displayed, AuditFindings):
 
         Raises `InputError` for input that is not a result.
         """
+        from kanon_sql.report.diff import Comparison
         from kanon_sql.report.signed.inputs import file_of
         from kanon_sql.results.diff import diff
 
         return Comparison(
             **vars(diff(file_of(earlier, "earlier result"), file_of(self, "this result")))
         )
-
-
-if TYPE_CHECKING:
-    from kanon_sql.report.document import Block
-
-
-@dataclass(frozen=True, repr=False)
-class Comparison(Displayed, Diff):
-    """The changes from one result to the next. Its string form is the command's output."""
-
-    def page(self) -> Iterator[Block]:
-        """The comparison in words and figures, for any writer of `kanon_sql.report`."""
-        from kanon_sql.report import diff
-
-        return diff.page(self)
-
-    def _in_a_line(self) -> str:
-        return f"{self.old} → {self.new}: {'worse' if self.is_worse else 'not worse'}"

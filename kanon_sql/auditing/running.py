@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError, InputError
-from kanon_sql.plan.answers import Answers, people_of_profiles, total
+from kanon_sql.plan.answers import Answers, people_of_profiles
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.steps import PlannedStep, Precondition
 
@@ -16,11 +17,15 @@ def run(steps: Iterable[PlannedStep], session: Session, answers: Answers) -> Non
     answers. Raises `InputError` for rows that a step refuses."""
     for step in steps:
         if step.name not in answers.by_step and step.when(answers):
-            rows = session.rows(step.chosen(answers))
-            if (fault := step.refuse(rows)) is not None:
-                raise InputError(fault)
+            rows = step.accepted(session.rows(step.chosen(answers)))
             if not isinstance(step, Precondition):
                 answers.by_step[step.name] = rows
+
+
+def refuse_if_unmet(precondition: Precondition, engine: Engine) -> None:
+    """Raise `InputError` if it fails, without a session."""
+    precondition.statement.check()
+    precondition.accepted(engine.query(precondition.statement.sql))
 
 
 def refuse_unmet(preconditions: Iterable[Precondition], session: Session) -> None:
@@ -39,10 +44,8 @@ def refuse_changed(plan: Plan, answers: Answers) -> None:
     """Raise `EngineError` if two steps did not see the same table; each is a statement of its
     own."""
     people = answers.number_of_people
-    is_one = (
-        people_of_profiles(answers.profiles) == people
-        and (answers.people is None or total(answers.people, "kanon_people") == people)
-        and all(step.agrees(plan.question, answers) for step in plan.steps)
+    is_one = people_of_profiles(answers.profiles) == people and all(
+        step.agrees(plan.question, answers) for step in plan.steps
     )
     if not is_one:
         raise EngineError(

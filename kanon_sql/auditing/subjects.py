@@ -11,11 +11,13 @@ from kanon_sql.auditing.facts import HierarchyReading
 from kanon_sql.auditing.opening import expected, naming, opened, opening
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.table_jobs import audited_by_jobs
+from kanon_sql.auditing.unopened import TargetDatabase, UnopenedTable
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session, run_within
 from kanon_sql.errors import Faults, plural
-from kanon_sql.question.spec import AuditSpec, TableSpec
+from kanon_sql.question.spec import AuditSpec
+from kanon_sql.question.table import TableSpec
 from kanon_sql.results.table import Lineage, TableResult, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
@@ -56,8 +58,9 @@ class Subject(Protocol):
     def on(self, engine: Engine) -> Subject:
         """The same table in another session of its database."""
 
-    def statements(self) -> Sequence[Statement]:
-        """The statements that its audit may run, in order."""
+    def statements(self, *, reads_facts: bool = False) -> Sequence[Statement]:
+        """The statements that its audit may run, in order. Those that depend on facts about the
+        data are as they run only with `reads_facts`, which queries these."""
 
     def refuse_unmet(self) -> None:
         """Raise `SpecError` or `InputError` for data by which its question can't be answered."""
@@ -83,6 +86,10 @@ class Opening(NamedTuple):
 class SubjectKind(Protocol):
     """A kind of table in a spec."""
 
+    @property
+    def reads_names(self) -> bool:
+        """Whether a table may be a name alone, whose columns are those that the question names."""
+
     def tables(self, spec: AuditSpec) -> Sequence[TableSpec]:
         """The tables of this kind."""
 
@@ -91,6 +98,12 @@ class SubjectKind(Protocol):
 
     def open(self, spec: AuditSpec, index: int, engine: Engine, how: Opening) -> Subject:
         """Open one of them. Raises `SpecError` or `InputError` with its location in the spec."""
+
+    def elsewhere(
+        self, spec: AuditSpec, index: int, hub: Engine | None, there: TargetDatabase
+    ) -> UnopenedTable:
+        """One of them in a target database, by the columns that it has on `hub`; without one, it is
+        a name alone. Raises `SpecError` or `InputError` with its location in the spec."""
 
 
 def audited(

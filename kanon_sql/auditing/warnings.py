@@ -11,7 +11,8 @@ from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.question.hierarchy import DATES, Years
 from kanon_sql.question.hierarchy_table import summary as summary_of_faults
-from kanon_sql.results.table import CheckResult, Summary, homogeneous_members
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import Summary, homogeneous_members
 from kanon_sql.sql.tables import Table
 
 _MOST_CERTAIN = 0.05

@@ -15,7 +15,7 @@ from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
 from kanon_sql.auditing.running import refuse_unmet
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
-from kanon_sql.errors import NoDataError, SpecError, option
+from kanon_sql.errors import SpecError, no_records, option
 from kanon_sql.plan.join_columns import sides
 from kanon_sql.plan.preconditions import entity_known, preconditions
 from kanon_sql.plan.question import ResolvedQuestion
@@ -23,7 +23,7 @@ from kanon_sql.plan.steps import name_list, records, step, with_entity
 from kanon_sql.question.spec import AuditSpec
 from kanon_sql.results.worksheet import FILLED_IN, NUMBER, SIZES
 from kanon_sql.results.writing import write_atomically
-from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
 
 PERSONAL_DATA = (
@@ -79,7 +79,7 @@ def write_worksheet(
 
     question, rows = answer_of_one_table(spec, run, answer, writes=[output])
     if not rows:
-        raise NoDataError(f"{question.table.name} has no record to try.")
+        raise no_records(question.table.name, "there is none to try")
     file = io.StringIO(f"{PERSONAL_DATA}\n")
     file.seek(0, io.SEEK_END)
     writer = csv.writer(file, lineterminator="\n")

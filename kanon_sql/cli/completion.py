@@ -10,12 +10,13 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from kanon_sql.question.roles import ROLES
+
 COLUMNS = frozenset(
     {
-        *("quasi_identifiers", "sensitive", "identifiers", "entity", "events", "weight"),
-        *("household", "levels"),
-        *("by", "value", "contributor", "count", "wide", "columns", "attacker_knows", "keep"),
-        *("at_most", "weights", "partition_by", "hierarchy", "clip", "column", "dates"),
+        *(role.key for role in ROLES),
+        *("levels", "by", "value", "contributor", "count", "wide", "columns", "attacker_knows"),
+        *("keep", "at_most", "weights", "partition_by", "hierarchy", "clip", "column", "dates"),
     }
 )
 """The parameters whose values begin with columns of the table."""
@@ -93,7 +94,7 @@ def _metrics(_: click.Context) -> Sequence[str]:
 
 
 def _dialects(_: click.Context) -> Sequence[str]:
-    from kanon_sql.sql.dialects.rules import TRAITS
+    from kanon_sql.sql.dialects.traits import TRAITS
 
     return [*TRAITS]
 

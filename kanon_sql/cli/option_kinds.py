@@ -18,13 +18,22 @@ from importlib.resources import files
 from inspect import cleandoc
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from click.types import StringParamType
 
 from kanon_sql.cli.streams import printing, tell
-from kanon_sql.errors import SpecError, did_you_mean, percentage, printable
+from kanon_sql.errors import (
+    Faults,
+    SpecError,
+    did_you_mean,
+    percentage,
+    printable,
+    read_each,
+    refuse_repeated,
+)
+from kanon_sql.question.roles import ROLES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -39,15 +48,9 @@ _OF_CELLS = ("Table", "Rules", "As published", "Second table")
 class PrintsHelp(click.Command):
     """A command whose help and version go to stdout as results do."""
 
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
-    ) -> click.Context:
+    def make_context(self, *given: Any, **extra: Any) -> click.Context:
         with printing():
-            return super().make_context(info_name, args, parent, **extra)
+            return super().make_context(*given, **extra)
         raise click.exceptions.Exit(0)
 
 
@@ -103,10 +106,8 @@ def _warn_of_unknown_variables(command: click.Command, root: click.Context) -> N
 def _refuse_repeated(parameters: Sequence[click.Parameter]) -> None:
     """Raise `SpecError` for an option with one value that is given twice."""
     options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
-    for index, option in enumerate(options):
-        takes_one = not (option.multiple or option.count or option.is_flag)
-        if takes_one and option in options[:index]:
-            raise SpecError(f"{option.opts[0]} is given twice. Give it once.")
+    takes_one = (o for o in options if not (o.multiple or o.count or o.is_flag))
+    refuse_repeated((option.opts[0] for option in takes_one), "{} is given twice. Give it once.")
 
 
 def _variables_of(command: click.Command) -> set[str]:
@@ -135,7 +136,8 @@ class Grouped(Optioned):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         of_flag: dict[str, str] = {}
         for name in self.headings:
-            for flag in _table_of_options()["headings"][name]:
+            roles = (f"--{role.key}" for role in ROLES if name == "Question")
+            for flag in (*roles, *_table_of_options()["headings"][name]):
                 of_flag.setdefault(flag, name)
         groups: dict[str, list[tuple[str, str]]] = {name: [] for name in self.headings}
         for param in self.get_params(ctx):
@@ -256,14 +258,15 @@ def of_columns(
     flag: str, pairs: Iterable[str], read: Callable[[str, str], Read]
 ) -> dict[str, Read]:
     """Each COL=VALUE by its column; `read` takes the value and the pair."""
-    values: dict[str, Read] = {}
-    for pair in pairs:
-        name, value = of_column(flag, pair)
-        parsed = read(value, pair)
-        if name in values:
-            raise SpecError(f'{flag} names "{name}" twice. Name it once.')
-        values[name] = parsed
-    return values
+
+    values = [(*of_column(flag, pair), pair) for pair in pairs]
+    with Faults() as faults:
+        with faults.collected():
+            names = [name for name, *_ in values]
+            refuse_repeated(names, f'{flag} names "{{}}" twice. Name it once.')
+        with faults.collected():
+            parsed = read_each(lambda value: read(*value[1:]), values)
+    return dict(zip(names, parsed, strict=True))
 
 
 def of_column(flag: str, text: str) -> tuple[str, str]:
@@ -311,16 +314,17 @@ def check_named(text: str) -> Model:
 
     name, colon, rest = text.partition(":")
     model = model_named(name.strip())
-    parameters: dict[str, Any] = {}
+    parameters: list[tuple[str, Any]] = []
     for setting in split_at_commas(rest) if colon else ():
         key, equals, value = setting.partition("=")
         key = key.strip().replace("-", "_")
         if not (key and equals and value.strip()):
             raise SpecError(f"--check {text}: {setting.strip()!r} is not KEY=VALUE, as in k=5.")
-        if key in parameters:
-            raise SpecError(f"--check {text}: {key} is given twice. Give it once.")
-        parameters[key] = scalar_or_list(value)
-    return model(**parameters)
+        parameters.append((key, scalar_or_list(value)))
+    refuse_repeated(
+        (key for key, _ in parameters), f"--check {text}: {{}} is given twice. Give it once."
+    )
+    return model(**dict(parameters))
 
 
 def split_at_commas(text: str) -> Iterator[str]:
@@ -587,8 +591,7 @@ _LISTS = {
 }
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A field as the source of its model declares it."""
 
     annotation: str
@@ -636,10 +639,11 @@ class Fields:
         """Each field with the statement below it."""
         body = self._source.partition(f"\nclass {self.model}")[2].partition(":\n")[2]
         own = _END.split(body, maxsplit=1)[0]
-        statements = ast.parse(f"if True:\n{own}\n    ...").body[0].body  # type: ignore[attr-defined]
+        [block] = ast.parse(f"class Fields:\n{own}\n    ...").body
+        assert isinstance(block, ast.ClassDef)
         return {
             ast.unparse(node.target): (node, below)
-            for node, below in pairwise(statements)
+            for node, below in pairwise(block.body)
             if isinstance(node, ast.AnnAssign)
         }
 

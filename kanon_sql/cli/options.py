@@ -32,8 +32,9 @@ from kanon_sql.question.other_tables import (
     REFERENCE,
     OtherTableKind,
 )
+from kanon_sql.question.roles import ROLES
 
-OF_TABLE = Fields("question/spec.py", "TableSpec")
+OF_TABLE = Fields("question/table.py", "TableSpec")
 _OF_OTHERS = {
     REFERENCE: Fields("question/question_parts.py", "ReferenceSpec"),
     EARLIER: Fields("question/question_parts.py", "EarlierReleaseSpec"),
@@ -77,7 +78,12 @@ def other_table(kind: OtherTableKind, *parts: str) -> Iterator[Callable[[Any], A
 
 _ENTITY = OF_TABLE.option("entity", metavar="COL")
 _ROLES = (OF_TABLE.option("sensitive"), OF_TABLE.option("identifiers"))
-HOUSEHOLD = (OF_TABLE.option("household", metavar="COL"),)
+SINGLE_ROLES = tuple(
+    OF_TABLE.option(role.key, metavar="COL")
+    for role in ROLES
+    if role.is_single and role.key not in ("entity", "weight")
+)
+"""The roles of one column, but for two that more commands take."""
 ROLE_OPTIONS = (
     OF_TABLE.option("quasi_identifiers", "--qi", "--quasi-identifiers", **COLUMNS),
     OF_TABLE.option("events", **COLUMNS),
@@ -115,7 +121,7 @@ SOURCE = (
 )
 RELEASE_QUESTION = (
     *ROLE_OPTIONS,
-    *HOUSEHOLD,
+    *SINGLE_ROLES,
     *CHECKS,
     *EARLIER_RELEASES,
     *HIERARCHIES,
@@ -128,7 +134,7 @@ RELEASE_QUESTION = (
 )
 QUESTION = (
     *ROLE_OPTIONS,
-    *HOUSEHOLD,
+    *SINGLE_ROLES,
     *CHECKS,
     *POLICY,
     *EARLIER_RELEASES,

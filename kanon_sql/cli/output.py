@@ -292,7 +292,7 @@ def watching(context: click.Context) -> Iterator[Watch]:
 @contextmanager
 def printing_steps(context: click.Context) -> Iterator[Callable[[GeneralizationStep], None]]:
     """The callback of a search step: prints a line if stderr is a terminal, or with -v."""
-    from kanon_sql.report.release import step_heading, step_line
+    from kanon_sql.report.release_tables import step_heading, step_line
 
     taken = 0
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +19,11 @@ from kanon_sql.cli.option_kinds import (
     column_first,
     column_names,
     column_pairs,
-    of_column,
     of_columns,
     parsed_dates,
     parsed_levels,
 )
-from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.errors import Faults, SpecError, did_you_mean, in_one, read_each, refuse_repeated
 from kanon_sql.question.other_tables import (
     AGAINST,
     EARLIER,
@@ -39,7 +37,8 @@ if TYPE_CHECKING:
     from kanon_sql.profiling.profile_plan import Identifying
     from kanon_sql.question.hierarchy import GeneralizationHierarchy
     from kanon_sql.question.published import PublishedSpec
-    from kanon_sql.question.spec import AuditSpec, SelectedTables, TablesKey, TableSpec
+    from kanon_sql.question.spec import AuditSpec, SelectedTables, TablesKey
+    from kanon_sql.question.table import TableSpec
 
 
 _NAMES = {REFERENCE: r"[A-Za-z_]\w*", EARLIER: r"\w+", AGAINST: r"\w+"}
@@ -52,7 +51,7 @@ def other_tables(kind: OtherTableKind, values: Mapping[str, Any]) -> dict[str, d
     """Every other table of a kind by name, with its settings."""
     flag, tables = f"--{kind.prefix}", dict[str, dict[str, Any]]()
     for text in values.get(kind.prefix, ()):
-        name, source = _named_source(kind, text)
+        name, source = named_source(kind, text)
         if name in tables and kind.is_single:
             raise SpecError(
                 f"{flag} is given twice. Give it once: a synthetic table is compared with one "
@@ -64,15 +63,19 @@ def other_tables(kind: OtherTableKind, values: Mapping[str, Any]) -> dict[str, d
                 f"{flag} {kind.example}={kind.example}.parquet."
             )
         tables[name] = {"source": source}
+    renamed: dict[str, list[tuple[str, str]]] = {}
     for name, text in _option_values(kind, "columns", values, tables):
-        columns = tables[name].setdefault("columns", {})
+        columns = renamed.setdefault(name, [])
         for pair in column_pairs(f"{flag}-columns", text):
             column, equals, own = column_first(pair)
             if not (column and equals and own):
                 raise SpecError(f"{flag}-columns {pair!r} is not COL=COL, as in zip=zip_code.")
-            if column in columns:
-                raise SpecError(f'{flag}-columns names "{column}" twice. Name it once.')
-            columns[column] = own
+            columns.append((column, own))
+    for name, columns in renamed.items():
+        refuse_repeated(
+            (column for column, _ in columns), f'{flag}-columns names "{{}}" twice. Name it once.'
+        )
+        tables[name]["columns"] = dict(columns)
     at_level: dict[str, list[str]] = {}
     for name, text in _option_values(kind, "level", values, tables):
         at_level.setdefault(name, []).append(text)
@@ -97,7 +100,7 @@ def other_tables(kind: OtherTableKind, values: Mapping[str, Any]) -> dict[str, d
     return tables
 
 
-def _named_source(kind: OtherTableKind, text: str) -> tuple[str, str]:
+def named_source(kind: OtherTableKind, text: str) -> tuple[str, str]:
     """Split `[NAME=]SRC`; a path that contains `=` must begin with `./`."""
     if kind.is_single:
         return kind.prefix, text
@@ -175,12 +178,20 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
             "there are no quasi-identifiers: name what an attacker may know of a person, as in "
             "--qi zip,birth_date,sex; --qi '*' takes every column."
         )
-    others: dict[str, Any] = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
-    checks = _checks(values, values["sensitive"], list(others[REFERENCE.key]))
-    others |= {
-        kind.key: others[kind.key].get(kind.prefix) for kind in OTHER_TABLES if kind.is_single
-    }
-    return _one_table_spec(target, quasi_identifiers, values, **others, checks=checks)
+    more: dict[str, Any] = {}
+    references = [named_source(REFERENCE, text)[0] for text in values["reference"]]
+    with Faults() as faults:
+        for kind in OTHER_TABLES:
+            with faults.collected():
+                tables = other_tables(kind, values)
+                more[kind.key] = tables.get(kind.prefix) if kind.is_single else tables
+        are_read = not faults
+        with faults.collected():
+            more["checks"] = _checks(values, values["sensitive"], references)
+        if are_read:
+            with faults.collected():
+                spec = _one_table_spec(target, quasi_identifiers, values, **more)
+    return spec
 
 
 def _refuse_without_events(checks: Sequence[str]) -> None:
@@ -189,7 +200,7 @@ def _refuse_without_events(checks: Sequence[str]) -> None:
 
     for text in checks:
         name = text.partition(":")[0].strip()
-        if name in ALL_MODELS and ALL_MODELS[name].answered_by == "events":
+        if name in ALL_MODELS and ALL_MODELS[name].family == "events":
             raise SpecError(
                 f"{name} needs events: name the columns that make an event of a person, as in "
                 "--events ward,month."
@@ -327,7 +338,8 @@ def _one_table_spec(
     target: str, quasi_identifiers: Sequence[str], values: Mapping[str, Any], **more: Any
 ) -> AuditSpec:
     """The spec of one table, from the options that it shares with other commands and `more`."""
-    from kanon_sql.question.spec import AuditSpec, TableSpec, table_spec
+    from kanon_sql.question.spec import AuditSpec, table_spec
+    from kanon_sql.question.table import TableSpec
 
     events = values.get("events", ())
     sensitive = values["sensitive"] if more.get("original") else ()
@@ -440,13 +452,14 @@ def manifest_tables(
     if target is not None:
         options.insert(0, target)
     inherits = bool(values.get("inherit"))
+    of_checks = set(_options_set(context)) - set(_options_set(context, _OF_INHERITED))
     if inherits:
-        of_checks = set(_options_set(context)) - set(_options_set(context, _OF_INHERITED))
         options = [option for option in options if option not in of_checks]
     meta = "config.meta.kanon_sql" + (".published" if "tables" not in keys else "")
-    _refuse_combined(
-        f"{manifest} is a manifest", options, f"Write it into the {meta} of the model."
-    )
+    instead = f"Write it into the {meta} of the model"
+    if "inherit" in values and options and of_checks.issuperset(options):
+        instead += ", or serve the models without checks by --inherit"
+    _refuse_combined(f"{manifest} is a manifest", options, f"{instead}.")
     of_project = {name: values[name] for name in _OF_A_MANIFEST}
     if not inherits:
         return read_manifest(manifest, connect=values["connect"], keys=keys, **of_project)
@@ -461,18 +474,22 @@ def manifest_tables(
         table if table.checks else _with_thresholds(AuditSpec(tables=[table]), values).tables[0]
         for table in chosen.spec.tables
     ]
-    return replace(chosen, spec=chosen.spec.model_copy(update={"tables": tables}))
+    return chosen._replace(spec=chosen.spec.model_copy(update={"tables": tables}))
 
 
 def _only_tables(spec: AuditSpec, names: list[str]) -> AuditSpec:
     """The tables of these names. Raises `SpecError` for a name that none has."""
     known = [table.name or str(table.source) for table in spec.tables]
-    for name in names:
-        if name not in known:
-            raise SpecError(
-                f"--select {name}: there is no such table. Tables: {', '.join(known)}."
-                f"{did_you_mean(name, known)}"
-            )
+    unknown = [
+        SpecError(
+            f"--select {name}: there is no such table. Tables: {', '.join(known)}."
+            f"{did_you_mean(name, known)}"
+        )
+        for name in names
+        if name not in known
+    ]
+    if unknown:
+        raise in_one(unknown)
     chosen = [table for table, name in zip(spec.tables, known, strict=True) if name in names]
     return spec.model_copy(update={"tables": chosen})
 
@@ -513,7 +530,7 @@ def _contract_tables(
         server=values["server"],
         connect=values["connect"],
     )
-    return replace(chosen, spec=_with_thresholds(chosen.spec, values)) if chosen.spec else chosen
+    return chosen._replace(spec=_with_thresholds(chosen.spec, values)) if chosen.spec else chosen
 
 
 def refuse_idle(values: Mapping[str, Any], keys: Sequence[str] | None = None) -> None:
@@ -529,6 +546,16 @@ _OF_INHERITED = ("k", "l", "t", "check")
 """The options of checks that serve the models without any."""
 _OF_A_MANIFEST = ("select", "exclude", "state", "profiles_dir")
 _CONNECTION_OPTIONS = ("--connect", "KANON_SQL_CONNECT")
+
+
+def refuse_options_beside(context: click.Context, verb: str, about: str) -> None:
+    """Raise `SpecError` for an option of the question that `verb` does not take."""
+    group = context.find_root().command
+    assert isinstance(group, click.Group)
+    command = group.get_command(context, verb)
+    assert command is not None
+    idle = _options_set(context, [option.name or "" for option in command.params])
+    _refuse_combined(about, idle, "Leave them out.")
 
 
 def _options_set(context: click.Context, but: Sequence[str] = ()) -> list[str]:
@@ -565,20 +592,18 @@ def _generalisable(
     """The quasi-identifiers and event columns with their hierarchy and clip options."""
     from kanon_sql.question.hierarchy import parse_clip
 
-    clips = of_columns("--clip", values.get("clip", ()), lambda text, _: parse_clip(text))
-    settings: dict[str, dict[str, Any]] = {}
-    for key, settings_of_key in (("hierarchy", hierarchies(values)), ("clip", clips)):
-        for name, value in settings_of_key.items():
-            settings.setdefault(name, {})[key] = value
-    for group in (quasi_identifiers, events):
-        repeated = next((name for index, name in enumerate(group) if name in group[:index]), None)
-        if repeated is not None:
-            raise SpecError(f'column "{repeated}" is named twice. Name it once.')
+    def read_settings(flag: str) -> dict[str, dict[str, Any]]:
+        texts = values.get("clip", ())
+        if flag == "--clip":
+            return of_columns(flag, texts, lambda text, _: {"clip": parse_clip(text)})
+        return {name: hierarchy.model_dump() for name, hierarchy in hierarchies(values).items()}
+
     names = [*quasi_identifiers, *events]
-    by_casefold = {name.casefold(): name for name in names}
-    generalisable: dict[str, Any] = dict.fromkeys(names)
-    for name, setting in settings.items():
-        if name.casefold() not in by_casefold and "*" not in names:
+
+    def column(name: str) -> str:
+        folded = [other for other in names if other.casefold() == name.casefold()]
+        spelled = [name] if name in names else folded
+        if not spelled and "*" not in names:
             raise SpecError(
                 f'"{name}" is not a quasi-identifier, so it takes no hierarchy or clip. '
                 + (
@@ -587,10 +612,20 @@ def _generalisable(
                     else "There are none: name them with --qi."
                 )
             )
-        hierarchy = setting.get("hierarchy")
-        fields = hierarchy.model_dump() if hierarchy else {}
-        fields |= {"clip": setting["clip"]} if "clip" in setting else {}
-        generalisable[by_casefold.get(name.casefold(), name)] = fields
+        return [*spelled, name][0]
+
+    generalisable: dict[str, Any] = dict.fromkeys(names)
+    with Faults() as faults:
+        for group in (quasi_identifiers, events):
+            with faults.collected():
+                refuse_repeated(group, 'column "{}" is named twice. Name it once.')
+        for flag in ("--hierarchy", "--clip"):
+            with faults.collected():
+                settings = read_settings(flag)
+                columns = read_each(column, settings)
+                refuse_repeated(columns, f'{flag} names "{{}}" twice. Name it once.')
+                for name, fields in zip(columns, settings.values(), strict=True):
+                    generalisable[name] = (generalisable.get(name) or {}) | fields
     return generalisable
 
 
@@ -609,108 +644,9 @@ def _checks(
     """The requested checks, short forms first."""
     from kanon_sql.question.arguments import threshold_checks
 
-    short = threshold_checks(values, sensitive, references)
-    return [*short, *(check_named(text) for text in values["check"])]
-
-
-def cells_selected(
-    context: click.Context, target: str | None, values: Mapping[str, Any]
-) -> SelectedTables:
-    """The published tables of a target, or of a dbt manifest. Raises `SpecError`."""
-    from kanon_sql.question.spec import SelectedTables
-
-    if values["manifest"]:
-        return manifest_tables(context, target, values, ("published",))
-    refuse_idle(values)
-    spec = cells_question(context, target, values)
-    return SelectedTables(spec, places=spec.places("published"))
-
-
-def cells_question(
-    context: click.Context, target: str | None, values: Mapping[str, Any]
-) -> AuditSpec:
-    """The spec of a published table, from a target and options. Raises `SpecError`."""
-    from kanon_sql.question.published import PublishedSpec
-    from kanon_sql.question.spec import AuditSpec, published_spec
-
-    if target is None:
-        raise SpecError("name what to look at: a file, a table, a spec file, or --manifest FILE.")
-    if is_spec_file(target):
-        refuse_a_second_question(context, target)
-        spec = AuditSpec.from_file(target)
-        if not spec.published:
-            raise SpecError(
-                f"{target} has no published tables; kanon-sql audit checks its tables of records."
-            )
-        return spec
-    if not values["by"]:
-        raise SpecError("there are no dimensions: name them, as in --by region,sector")
-    against = other_tables(AGAINST, values)
-    fields = {
-        **fields_set(PublishedSpec, values),
-        **_cell_settings(values),
-        "source": target,
-        "against": against,
-        "checks": _cell_rules(values, list(against)),
-        "hierarchies": hierarchies(values),
-    }
-    return AuditSpec(published=[published_spec(**fields)])
-
-
-def _cell_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that are written in another way than in a spec file."""
-    from kanon_sql.question.published import bounds, mark_of, text_or_null
-
-    settings: dict[str, Any] = {}
-    if values["margins"]:
-        settings["margins"] = _cell_margins(values["margins"])
-    if values["suppressed"]:
-        settings["suppressed"] = [mark_of(text) for text in values["suppressed"]]
-    if values["total_label"]:
-        by = {name.casefold() for name in values["by"]}
-        labels: dict[str, str | None] = {}
-        for text in values["total_label"]:
-            name, equals, label = column_first(text)
-            is_one = bool(equals and label) and name.casefold() in by
-            column = name if is_one else "*"
-            if column in labels:
-                raise SpecError(f"--total-label is given twice for {column}. Give it once.")
-            labels[column] = text_or_null(label if is_one else text)
-        settings["total_label"] = labels
-    if values["total_flag"]:
-        settings["total_flag"] = dict(
-            of_column("--total-flag", text) for text in values["total_flag"]
-        )
-    if values["value_bounds"] is not None:
-        known = bounds(values["value_bounds"])
-        if known is None:
-            raise SpecError(
-                f"--value-bounds {values['value_bounds']!r} is not LOW..HIGH, as in 0..100."
-            )
-        settings["value_bounds"] = known
-    return settings
-
-
-def _cell_margins(texts: Sequence[str]) -> Any:
-    """`all`, `none`, or the dimensions of each margin; a quoted "all" is a column."""
-    words = {text.strip() for text in texts}
-    if words & {"all", "none"}:
-        if len(texts) > 1:
-            raise SpecError("--margins all and none stand alone. Name the margins, or one of them.")
-        return words.pop()
-    return [[] if text.strip() == "()" else column_names("--margins", text) for text in texts]
-
-
-def _cell_rules(values: Mapping[str, Any], against: Sequence[str]) -> list[Model]:
-    """The requested rules, short forms first."""
-    from kanon_sql.question.arguments import rule_checks
-    from kanon_sql.question.yaml_document import scalar_or_list
-
-    pairs = []
-    for text in values["dominance"]:
-        figures = text.split(",")
-        if len(figures) != 2 or not all(figure.strip() for figure in figures):
-            raise SpecError(f"--dominance {text!r} is not N,K, as in --dominance 2,67.")
-        pairs.append([scalar_or_list(figure) for figure in figures])
-    short = rule_checks({**values, "dominance": pairs}, against)
-    return [*short, *(check_named(text) for text in values["check"])]
+    with Faults() as faults:
+        with faults.collected():
+            short = threshold_checks(values, sensitive, references)
+        with faults.collected():
+            named = read_each(check_named, values["check"])
+    return [*short, *named]

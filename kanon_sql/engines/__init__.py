@@ -5,7 +5,7 @@ To add one:
 1. its class, modelled on those in `servers` (a server with DB-API 2.0, listed in `SERVERS` there),
    on `postgres` if it needs more, or on `spark`; its capabilities are class attributes;
 2. its URL scheme, in `SCHEMES` below and in the docstring of `connect`;
-3. its dialect: a line in `sql/dialects/rules`, a file of its name beside it for what sqlglot
+3. its dialect: a line in `sql/dialects/traits`, a file of its name beside it for what sqlglot
    transpiles wrongly (or the dialect that it is like), and in `tests/sql/test_dialects.LACKING`
    what the database lacks;
 4. its driver, or its SQLAlchemy dialect, as an extra in `pyproject.toml`;

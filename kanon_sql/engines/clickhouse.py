@@ -262,7 +262,7 @@ class ClickHouse(Catalogued):
         """Set a timeout per statement; a stricter limit in the user's settings takes precedence."""
         self._seconds = 0.0
         functions = ("getSetting('max_execution_time')",)
-        [[own]] = self._fetch(render("told_by_session", functions=functions))[1]
+        [[own]] = self._fetch(render("session_values", functions=functions))[1]
         self._seconds = min(seconds, float(own)) if float(own) > 0 else seconds
 
     def cancel(self) -> None:
@@ -289,7 +289,7 @@ class ClickHouse(Catalogued):
 
     def _place(self) -> tuple[str, str]:
         functions = ("'clickhouse'", "currentDatabase()")
-        [place] = self._fetch(render("told_by_session", functions=functions))[1]
+        [place] = self._fetch(render("session_values", functions=functions))[1]
         return place[0], place[1]
 
     def _path(self) -> Sequence[tuple[str, str]]:

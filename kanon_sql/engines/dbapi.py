@@ -171,7 +171,7 @@ class DBAPI(Catalogued):
             self._run_in_session(setting)
         if self.session_number:
             [[number]] = self._run_in_session(
-                render("told_by_session", functions=[self.session_number])
+                render("session_values", functions=[self.session_number])
             )
             self._session = int(number)
 
@@ -313,7 +313,7 @@ class DBAPI(Catalogued):
     def _stop(self) -> str:
         """The statement that cancels what the session runs."""
         stop = self.stopped_by.format(session=self._session)
-        return render("told_by_session", functions=[stop])
+        return render("session_values", functions=[stop])
 
     def _explained(self, error: Exception) -> KanonError:
         return translated_error(error, self.title)
@@ -333,7 +333,7 @@ class DBAPI(Catalogued):
         return [tuple(map(str, row)) for row in self._catalogued("catalogued_tables")]
 
     def _place(self) -> tuple[str, str]:
-        [place] = self._fetch(render("told_by_session", functions=self.place))[1]
+        [place] = self._fetch(render("session_values", functions=self.place))[1]
         # A session may have no schema.
         return str(place[0] or ""), str(place[1] or "")
 

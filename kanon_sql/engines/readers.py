@@ -11,7 +11,7 @@ from fractions import Fraction
 from numbers import Number
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from kanon_sql.errors import InputError, KanonError, printable
@@ -22,8 +22,7 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """Runs an internal statement, letting DuckDB's errors through.
 
     `raise_if_cancelled` raises once the run is cancelled, for work outside DuckDB.

@@ -20,7 +20,7 @@ from kanon_sql.engines.postgres import Postgres
 from kanon_sql.engines.sqlite import SQLite
 from kanon_sql.errors import SpecError, option
 from kanon_sql.sql.dialects import translated
-from kanon_sql.sql.dialects.rules import BLANK_FIRST
+from kanon_sql.sql.dialects.traits import BLANK_FIRST
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Table

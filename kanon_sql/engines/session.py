@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from kanon_sql.engines.base import Engine, SetCache
 from kanon_sql.engines.run_options import Progress, RunOptions, Watch
@@ -160,8 +160,7 @@ def _prefix(name: str) -> str:
     return f"kanon_{re.sub(r'[^a-z0-9]', '_', name.removeprefix('kanon_'))}_"
 
 
-@dataclass(frozen=True)
-class IfInTime:
+class IfInTime(NamedTuple):
     """A block that ends early, with its part noted, when `max_seconds` is over."""
 
     missed: list[str]

@@ -158,7 +158,7 @@ class SQLite(DBAPI):
 
     @cached_property
     def _version(self) -> tuple[int, ...]:
-        [[version]] = self._fetch(render("told_by_session", functions=["sqlite_version()"]))[1]
+        [[version]] = self._fetch(render("session_values", functions=["sqlite_version()"]))[1]
         return tuple(map(int, version.split(".")))
 
     def _tables(self) -> Sequence[tuple[str, ...]]:
@@ -226,7 +226,7 @@ def _column(name: str, type: str | None) -> Column:
     """A column whose values all have this type; None means they have several."""
     if type is None:
         return Column(name, "VARCHAR", unusable_because=_OF_SEVERAL_KINDS.format(name))
-    return Column(name, "VARCHAR" if type == _MIXED else type)
+    return Column(name, "VARCHAR", is_read_as_text=True) if type == _MIXED else Column(name, type)
 
 
 def _type(declared: str) -> str:

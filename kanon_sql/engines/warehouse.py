@@ -18,7 +18,7 @@ from kanon_sql.engines.cte_store import CteStore
 from kanon_sql.engines.names import display_name, name_parts, resolved_name
 from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError, option
-from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Row, Table
 

@@ -15,7 +15,8 @@ from urllib.parse import parse_qsl, urlencode
 
 from kanon_sql.errors import SpecError
 from kanon_sql.question.arguments import threshold_checks
-from kanon_sql.question.hierarchy import GeneralizationHierarchy, built, expanded
+from kanon_sql.question.hierarchy import SUPPRESS, GeneralizationHierarchy, built, expanded
+from kanon_sql.results.release import Algorithm
 
 ROLES = {
     "qi": "quasi_identifiers",
@@ -25,12 +26,15 @@ ROLES = {
     "insensitive": "insensitive",
 }
 """The roles of an address, each with its key in a spec."""
-REQUESTS = ("measure", "without", "sets", "peek")
+REQUESTS = ("count", "measure", "without", "sets", "peek")
 """What is slow, and shown when a button asks for it."""
-ALGORITHMS = ("optimal", "datafly", "local")
+ALGORITHMS: tuple[Algorithm, ...] = ("optimal", "datafly", "local")
 FILE = "file"
 """The builder of a column whose hierarchy was given with the command."""
 LONGEST_BUILDER, MOST = 200, 10**9
+OF_COLUMNS = ("role", "hierarchy", "level")
+_SHARE = r"(?=[.]?[0-9])[0-9]{0,20}([.][0-9]{0,20})?(e-[0-9]{1,2})?"
+_SUPPRESSED = r"([0-9]{1,10}|100%|[0-9]{1,2}([.][0-9]{1,6})?%)?"
 
 
 class RefusedAddress(Exception):
@@ -47,10 +51,10 @@ class Question:
     levels: Mapping[str, int] = field(default_factory=dict)
     """The levels above the raw value."""
     k: int | None = None
-    l: int | None = None  # noqa: E741
+    l: int | None = None
     t: float | None = None
     ask: tuple[str, ...] = ()
-    algorithm: str = ALGORITHMS[0]
+    algorithm: Algorithm = ALGORITHMS[0]
     max_suppressed: str = ""
 
     def of(self, role: str) -> list[str]:
@@ -65,16 +69,19 @@ class Question:
         """The question with other levels of some columns."""
         return replace(self, levels={**self.levels, **levels})
 
-    def without_levels_of(self, column: str) -> Question:
-        """The question without a hierarchy and a level of a column."""
-        hierarchies = {name: how for name, how in self.hierarchies.items() if name != column}
-        levels = {name: level for name, level in self.levels.items() if name != column}
-        return replace(self, hierarchies=hierarchies, levels=levels)
+    def asking(self, what: str) -> str:
+        """The requests of a question with another one, as a field of an address has them."""
+        return ",".join([*self.ask, what])
 
     @property
     def level_of(self) -> dict[str, int]:
         """The level of each quasi-identifier."""
         return {column: self.levels.get(column, 0) for column in self.of("qi")}
+
+    @property
+    def raised(self) -> dict[str, int]:
+        """The levels above the raw value, of quasi-identifiers."""
+        return {column: level for column, level in self.level_of.items() if level}
 
     @property
     def checks(self) -> list[Any]:
@@ -91,15 +98,12 @@ def query(question: Question, columns: Sequence[str]) -> str:
 
 def fields_of(question: Question, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The fields of the canonical query."""
-    by_column = {
-        "role": question.roles,
-        "hierarchy": question.hierarchies,
-        "level": question.levels,
-    }
-    for name, values in by_column.items():
+    values: tuple[Mapping[str, Any], ...]
+    values = (question.roles, question.hierarchies, question.levels)
+    for kind, by_column in zip(OF_COLUMNS, values, strict=True):
         for column in columns:
-            if values.get(column):
-                yield f"{name}.{column}", str(values[column])
+            if by_column.get(column):
+                yield f"{kind}.{column}", str(by_column[column])
     for name in ("k", "l", "t"):
         if (value := getattr(question, name)) is not None:
             yield name, f"{value:g}" if name == "t" and float(f"{value:g}") == value else str(value)
@@ -120,82 +124,82 @@ def parsed(
         fields = parse_qsl(text, keep_blank_values=True, strict_parsing=bool(text), errors="strict")
     except ValueError:
         raise RefusedAddress("The address can't be read as the fields of a form.") from None
-    values: dict[str, str] = {}
-    for name, value in fields:
-        column = _column(name, columns)
-        if column in values:
-            raise RefusedAddress("A field of the address is given twice.")
-        values[column] = value
-    return _question({name: value for name, value in values.items() if value}, columns, given or {})
-
-
-def _column(name: str, columns: Sequence[str]) -> str:
-    """The name of a field; that of a column has its spelling, as forms send other line ends."""
-    kind, dot, column = name.partition(".")
-    if not dot:
-        return name
-    if column not in columns:
-        column = column.replace("\r\n", "\n")
-    if kind not in ("role", "hierarchy", "level") or column not in columns:
-        raise RefusedAddress("A field of the address is about a column that the table lacks.")
-    return f"{kind}.{column}"
-
-
-def _question(
-    values: dict[str, str], columns: Sequence[str], given: Mapping[str, GeneralizationHierarchy]
-) -> Question:
-    def of_columns(kind: str) -> dict[str, str]:
-        named = ((column, values.pop(f"{kind}.{column}", "")) for column in columns)
-        return {column: value for column, value in named if value}
-
-    roles, builders, levels = map(of_columns, ("role", "hierarchy", "level"))
-    if not set(roles.values()) <= ROLES.keys():
-        raise RefusedAddress(f"A role is none of {', '.join(ROLES)}.")
-    if [*roles.values()].count("entity") > 1:
-        raise RefusedAddress("Two columns are the entity; one column identifies the person.")
-    heights = {column: _height(column, builders.get(column, ""), given) for column in columns}
-    at = {column: _whole(level, 0, MOST) for column, level in levels.items()}
-    if any(level > heights[column] for column, level in at.items()):
-        raise RefusedAddress("A level is above the top of its hierarchy.")
-    asked = tuple(filter(None, values.pop("ask", "").split(",")))
-    algorithm = values.pop("algorithm", ALGORITHMS[0])
-    thresholds = {name: _whole(values.pop(name), 1, MOST) for name in "kl" if name in values}
-    t, suppressed = _share(values.pop("t", "")), values.pop("max_suppressed", "")
-    if values:
-        raise RefusedAddress("The address has a field that is no part of a question.")
-    if not set(asked) <= set(REQUESTS):
-        raise RefusedAddress(f"What is asked for is none of {', '.join(REQUESTS)}.")
-    if algorithm not in ALGORITHMS:
-        raise RefusedAddress(f"The algorithm is none of {', '.join(ALGORITHMS)}.")
-    if not re.fullmatch(r"([0-9]{1,10}|100%|[0-9]{1,2}([.][0-9]{1,6})?%)?", suppressed, re.ASCII):
-        raise RefusedAddress("max_suppressed is a number of records, or a share as in 5%.")
+    names = [_spelled(name, columns) for name, _ in fields]
+    _require(len({*names}) == len(names), "A field of the address is given twice.")
+    values = {name: value for name, (_, value) in zip(names, fields, strict=True) if value}
+    roles, builders, levels = (
+        {name: values.pop(f"{kind}.{name}") for name in columns if f"{kind}.{name}" in values}
+        for kind in OF_COLUMNS
+    )
+    _require({*roles.values()} <= ROLES.keys(), f"A role is none of {', '.join(ROLES)}.")
+    _require(
+        [*roles.values()].count("entity") < 2,
+        "Two columns are the entity; one column identifies the person.",
+    )
+    heights = {name: _height(name, builders.get(name, ""), given or {}) for name in columns}
+    at = {name: _whole(level, 0) for name, level in levels.items()}
+    _require(
+        all(level <= heights[name] for name, level in at.items()),
+        "A level is above the top of its hierarchy.",
+    )
+    asked, t = {*filter(None, values.pop("ask", "").split(","))}, values.pop("t", "")
+    algorithm: Any = values.pop("algorithm", ALGORITHMS[0])
+    suppressed = values.pop("max_suppressed", "")
+    thresholds = {name: _whole(values.pop(name), 1) for name in "kl" if name in values}
+    _require(not values, "The address has a field that is no part of a question.")
+    _require(asked <= {*REQUESTS}, f"What is asked for is none of {', '.join(REQUESTS)}.")
+    _require(algorithm in ALGORITHMS, f"The algorithm is none of {', '.join(ALGORITHMS)}.")
+    _require(not t or (_matches(_SHARE, t) and float(t) <= 1), "t is no number from 0 to 1.")
+    _require(
+        _matches(_SUPPRESSED, suppressed),
+        "max_suppressed is a number of records, or a share as in 5%.",
+    )
     return Question(
         roles,
-        {column: text for column, text in builders.items() if text != FILE},
-        {column: level for column, level in at.items() if level},
+        {name: text for name, text in builders.items() if text != FILE},
+        {name: level for name, level in at.items() if level},
         **thresholds,
-        t=t,
+        t=float(t) if t else None,
         ask=tuple(name for name in REQUESTS if name in asked),
         algorithm=algorithm,
         max_suppressed=suppressed,
     )
 
 
+def _require(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise RefusedAddress(sentence)
+
+
+def _matches(pattern: str, text: str) -> bool:
+    return re.fullmatch(pattern, text, re.ASCII) is not None
+
+
+def _spelled(name: str, columns: Sequence[str]) -> str:
+    """The name of a field; that of a column has its spelling, as forms send other line ends."""
+    kind, dot, column = name.partition(".")
+    if not dot:
+        return name
+    if column not in columns:
+        column = column.replace("\r\n", "\n")
+    _require(
+        kind in OF_COLUMNS and column in columns,
+        "A field of the address is about a column that the table lacks.",
+    )
+    return f"{kind}.{column}"
+
+
 def _height(column: str, text: str, given: Mapping[str, GeneralizationHierarchy]) -> float:
     """The highest level of a column, infinite where only the data tell. Raises `RefusedAddress`
     for a text that is no builder."""
     if column in given or text == FILE:
-        if column not in given or text not in ("", FILE):
-            raise RefusedAddress(
-                "The hierarchy of a column is a file only if the command names it."
-            )
+        _require(
+            column in given and text in ("", FILE),
+            "The hierarchy of a column is a file only if the command names it.",
+        )
         return math.inf
-    if not text:
-        return 1
     try:
-        if len(text) > LONGEST_BUILDER:
-            raise SpecError("")
-        hierarchy = built(text)
+        hierarchy = built(text or SUPPRESS if len(text) <= LONGEST_BUILDER else "")
     except SpecError:
         raise RefusedAddress(
             "A hierarchy is no builder, such as width:5,10 or mask:right."
@@ -203,19 +207,9 @@ def _height(column: str, text: str, given: Mapping[str, GeneralizationHierarchy]
     return math.inf if hierarchy.has_mask else len(list(expanded(hierarchy.levels or ())))
 
 
-def _whole(text: str, least: int, most: int) -> int:
-    if re.fullmatch(r"[0-9]{1,10}", text, re.ASCII) and least <= int(text) <= most:
-        return int(text)
-    raise RefusedAddress("A level, k or l is no whole number in its range.")
-
-
-def _share(text: str) -> float | None:
-    if not text:
-        return None
-    if re.fullmatch(r"[0-9]{0,20}([.][0-9]{0,20})?(e-[0-9]{1,2})?", text, re.ASCII):
-        try:
-            if 0 <= float(text) <= 1:
-                return float(text)
-        except ValueError:
-            pass
-    raise RefusedAddress("t is no number from 0 to 1.")
+def _whole(text: str, least: int) -> int:
+    _require(
+        _matches("[0-9]{1,10}", text) and least <= int(text) <= MOST,
+        "A level, k or l is no whole number in its range.",
+    )
+    return int(text)

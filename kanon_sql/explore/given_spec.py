@@ -8,7 +8,8 @@ from kanon_sql.errors import SpecError
 from kanon_sql.models.base import Model
 from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.models.values.models import LDiversity, TCloseness
-from kanon_sql.question.spec import AuditSpec, TableSpec
+from kanon_sql.question.spec import AuditSpec
+from kanon_sql.question.table import TableSpec
 
 
 def thresholds_of(spec: TableSpec) -> dict[str, Any]:

@@ -5,8 +5,8 @@ name in snake case is the model's name everywhere: YAML key, `--check`, macro, `
 JSON.
 """
 
-from __future__ import annotations
-
+# No `from __future__ import annotations` where pydantic models are: it would evaluate the text of
+# each annotation, and that of these class variables again for every model.
 import re
 import sys
 import textwrap
@@ -17,7 +17,7 @@ from decimal import Decimal
 from importlib.resources import files
 from numbers import Integral, Real
 from operator import ge, gt, le, lt
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import CoreSchema
@@ -78,7 +78,7 @@ def _value_list(value: Any) -> Any:
         isinstance(item, list | tuple | dict) for item in value
     )
     if not is_flat or not value:
-        raise ValueError("must be a list of values, as in [first, second]")
+        raise ValueError("must be a list of at least one value, as in [first, second]")
     return tuple(value)
 
 
@@ -141,15 +141,10 @@ ColumnSet = Annotated[
 
 
 Need = Literal["shares", "bounds", "class_shares", "ranks", "table_values"]
-Answer = Literal[
-    "sizes", "values", "reference", "estimate", "earlier", "events", "synthetic", "cells"
-]
-"""What a model is computed from: class sizes, the sensitive values of classes, their matches in a
-reference, an estimate of the population from class sizes, an earlier release of the same people,
-the events of people, the table that a synthetic one was made from, or the cells of a table that is
-published."""
 Worst = Literal["least", "greatest"]
 """Which of two figures is worse."""
+Scale = Literal["share", "factor", "logarithm", "effective number"]
+"""What a figure is that is no count."""
 
 
 AT_RISK = 0.2
@@ -160,8 +155,7 @@ LACKED = ("unmatched_classes", "unmatched_records", "exceeding_classes")
 """Figures on how much of the release a reference does not contain."""
 
 
-@dataclass(frozen=True)
-class ClassWords:
+class ClassWords(NamedTuple):
     """Templates in which {0} is the figure, and {k} and the like are details of the result.
 
     They are for models that are judged on their worst class. If more than the numbers varies,
@@ -238,8 +232,10 @@ class Model(Described):
     """The sentences on its worst class; None if `report/words` chooses them."""
     share_words: ClassVar[str] = ""
     """What its only figure is a share of; {0} is "records" or "people"."""
-    answered_by: ClassVar[Answer] = "sizes"
-    """What its figures are computed from."""
+    family: ClassVar[str]
+    """The family that it belongs to: the room that its class stands in."""
+    needs_classes: ClassVar[bool] = True
+    """Whether it is about the classes of the table, which need quasi-identifiers."""
     in_one_statement: ClassVar[bool] = True
     """Whether one statement decides it, as in its dbt test."""
     worst: ClassVar[Worst]
@@ -248,6 +244,9 @@ class Model(Described):
     """Which of two values is weaker, of a threshold that does not bound its figure."""
     companion_figures: ClassVar[Mapping[str, tuple[Worst, str]]] = {}
     """Further figures of its result, each with its direction and its threshold."""
+    interval_bounds: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """The figure of each threshold that is judged by an interval, and where its ends are: it is
+    violated above the lower end."""
     with_wildcards: ClassVar[bool] = False
     """Whether it is defined for NULL as a wildcard, where records form no classes."""
     of_reference: ClassVar[bool] = False
@@ -262,6 +261,17 @@ class Model(Described):
     """Whether its result is the number of violating classes; the bound is then 0."""
     counts_values: ClassVar[bool] = False
     """Whether its result is a number of distinct values, at most the size of a class."""
+    scale: ClassVar[Scale] = "share"
+    """What its figure is, where it is no count."""
+    share_of: ClassVar[Literal["", "members", "attacked", "population"]] = ""
+    """What its figure is a share of, if of one number: the table's people (records), those whom an
+    attacker knows something of, the population."""
+    is_average: ClassVar[bool] = False
+    """Whether that share is a mean of risks."""
+    attacker: ClassVar[str] = ""
+    """The attacker whose highest risk its k bounds."""
+    title_parameters: ClassVar[tuple[str, ...]] = ()
+    """The parameters that its title names."""
     of_numbers: ClassVar[bool] = False
     """Whether the sensitive values must be numbers."""
     only_grows: ClassVar[bool] = False
@@ -288,6 +298,7 @@ class Model(Described):
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         thresholds = getattr(cls, "thresholds", ())
+        cls.family = cls.__module__.split(".")[-2]
         cls.unnamed = thresholds if len(thresholds) == 1 else ()
         for key, words in IN_WORDS.get(cls.name(), {}).items():
             setattr(cls, key, ClassWords(**words) if key == "words" else words)
@@ -327,6 +338,11 @@ class Model(Described):
     def least_size(self) -> int | None:
         """The required class size in records (people), if there is one."""
         return getattr(self, self.size_threshold) if self.size_threshold else None
+
+    @property
+    def sets_k(self) -> bool:
+        """Whether it requires a k of all quasi-identifiers, which a search may replace."""
+        return False
 
     @property
     def violating_below(self) -> float | None:
@@ -378,7 +394,7 @@ class Model(Described):
         ('uniques', 'prosecutor.average', 'prosecutor.at_risk', 'individual.highest', \
 'individual.average', 'household.highest', 'household.average', 'household.at_risk')
         """
-        return FIGURES_OF_SIZES if self.answered_by == "sizes" or self.least_size else ()
+        return FIGURES_OF_SIZES if self.family == "sizes" or self.least_size else ()
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -414,7 +430,6 @@ class Model(Described):
 class SensitiveModel(Model):
     """A model of the sensitive values of a class, judged on the worst class."""
 
-    answered_by: ClassVar = "values"
     companion: ClassVar[str | None] = None
     """The column of a further figure that it measures of each class."""
     may_be_infinite: ClassVar[bool] = False
@@ -433,7 +448,6 @@ class SensitiveModel(Model):
 class ReferenceModel(Model):
     """A model that compares the release with a table of people."""
 
-    answered_by: ClassVar = "reference"
     statement: ClassVar[str] = "k_map"
     """The macro of its statement."""
     predicate: ClassVar[str] = ""
@@ -466,6 +480,35 @@ class ReferenceModel(Model):
     def table_figures(self) -> tuple[str, ...]:
         """The risks of linking the table with its reference."""
         return FIGURES_OF_MATCHES
+
+
+class CellModel(Model):
+    """A rule for the cells of a table, asked by `kanon-sql tables`."""
+
+    needs_value: ClassVar[bool] = False
+    """Whether it is defined for the sums of a magnitude only, made from records."""
+    needs_cells: ClassVar[bool] = False
+    """Whether it is defined for a table that is published only, not for its records."""
+    counts_contributors: ClassVar[bool] = False
+    """Whether it compares numbers of contributors."""
+    of_concentration: ClassVar[bool] = False
+    """Whether it bounds how much of a cell a few contributors have."""
+    is_searched: ClassVar[bool] = False
+    """Whether it is computed step by step, so that no statement decides it."""
+    is_primary: ClassVar[bool] = False
+    """Whether it judges each cell by itself."""
+    compares_tables: ClassVar[bool] = False
+    """Whether it compares the table with a second one, which its parameter `against` names."""
+
+    @property
+    def least_contributors(self) -> int | None:
+        """The required number of contributors of each cell, if there is one."""
+        return None
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The dimensions that it names."""
+        return ()
 
 
 def _by_name(

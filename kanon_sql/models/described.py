@@ -4,8 +4,6 @@ Pydantic validates, and its machinery stays out of `help()`. Docstrings are pars
 and validators built, on first use: most programs use few of the models.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import textwrap
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema
 
-from kanon_sql.errors import SpecError, described_value, did_you_mean
+from kanon_sql.errors import SpecError, described_value, did_you_mean, in_one
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -38,9 +36,10 @@ class _Kind(ModelMetaclass):
             return super().__call__(*by_place, **parameters)
         except ValidationError as error:
             faults = error.errors(include_url=False)
-            unknown = (fault for fault in faults if fault["type"] == "extra_forbidden")
+            unknown = [fault for fault in faults if fault["type"] == "extra_forbidden"]
             described: Any = cls
-            raise described.refusal(next(unknown, faults[0])) from None
+            # A parameter that is missing beside an unknown one is probably the same.
+            raise in_one(map(described.refusal, unknown or faults)) from None
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -189,7 +188,7 @@ def _without_validators(annotation: Any) -> Any:
         kinds = [member for member in members if not (member is int and float in members)]
         return reduce(or_, kinds)
     if origin is tuple:
-        return list[inner[0]]  # type: ignore[valid-type]
+        return types.GenericAlias(list, inner[:1])
     if origin in (None, Literal):
         return annotation
     return origin[tuple(_without_validators(argument) for argument in inner)]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from kanon_sql.question.roles import ROLES, columns_by_role
 
 Rows = Sequence[tuple[str | int, ...]]
 
@@ -16,8 +18,7 @@ PERSON = "person"
 """The entity column, in the examples of several releases."""
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """Parameters of a model, six records for which it fails, and six for which it holds."""
 
     parameters: Mapping[str, Any]
@@ -31,13 +32,14 @@ class Example:
     """The earlier release of the same six people, in the same order."""
     original: Rows = ()
     """The table that both were made from, in the examples of synthetic tables."""
-    events: tuple[str, ...] = ()
-    """The event columns, in the examples of event tables, whose rows begin with the person."""
+    roles: Mapping[str, Any] = {}
+    """The columns of other roles, such as those of an event; the rows begin with the person."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        if self.events:
-            return (PERSON, *self.events)
+        if self.roles:
+            named = SimpleNamespace(**self.roles)
+            return (PERSON, *(column for _, column in columns_by_role(named)))
         who = (PERSON,) if self.earlier else ()
         return (*who, *QUASI_IDENTIFIERS, self.sensitive)
 
@@ -48,8 +50,7 @@ class Example:
         return [(person, *row) for person, row in zip("abcdef", rows, strict=True)]
 
 
-@dataclass(frozen=True)
-class CellExample:
+class CellExample(NamedTuple):
     """Parameters of a model with a table that violates it and one that satisfies it."""
 
     parameters: Mapping[str, Any]
@@ -104,6 +105,8 @@ def _example(entry: Mapping[str, Any]) -> Example | CellExample:
     for key in fields.keys() & {"fails", "holds", "reference", "earlier", "original", "second"}:
         rows = fields[key]
         fields[key] = records()[rows] if isinstance(rows, str) else list(map(tuple, rows))
-    for key in fields.keys() & {"columns", "events"}:
-        fields[key] = tuple(fields[key])
-    return (CellExample if "columns" in fields else Example)(**fields)
+    if "columns" in fields:
+        return CellExample(**fields | {"columns": tuple(fields["columns"])})
+    others = {role.key for role in ROLES} - {"sensitive"}
+    roles = {key: fields.pop(key) for key in fields.keys() & others}
+    return Example(**fields, roles=roles)

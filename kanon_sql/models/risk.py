@@ -1,7 +1,5 @@
 """Bounds on the chance of re-identification."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import ClassVar

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kanon_sql.sql.tables import Row
@@ -54,27 +55,35 @@ class Answers:
     def profiles(self) -> Sizes:
         """One row per number of people who share a profile, ascending; none without an entity. The
         profile of a person is the set of their classes: their class, if everyone is in one."""
-        if "profiles" in self.by_step or not self.number_of_people:
-            return self.rows("profiles")
+        if not self.number_of_people:
+            return ()
+        if not self.in_several:
+            sizes = ((row["kanon_size"], row["kanon_classes"]) for row in self.sizes)
+        else:
+            sizes = ((row["kanon_people"], row["kanon_profiles"]) for row in self.rows("profiles"))
         return [
-            {"kanon_size": row["kanon_size"], "kanon_profiles": row["kanon_classes"]}
-            for row in self.sizes
+            {"kanon_size": size, "kanon_profiles": profiles} for size, profiles in _summed(sizes)
         ]
-
-    @property
-    def people(self) -> Sizes | None:
-        """The number of people by the size of the smallest of their classes; None if nobody is in
-        more than one."""
-        return self.by_step.get("people")
 
     @property
     def counted(self) -> Counted:
         """Everyone once: people, or records without an entity."""
-        if self.people is not None:
-            return [(int(row["kanon_size"]), int(row["kanon_people"])) for row in self.people]
+        if self.in_several:
+            return _summed(
+                (row["kanon_size"], int(row["kanon_people"]) * int(row["kanon_profiles"]))
+                for row in self.rows("profiles")
+            )
         if self.number_of_people:
             return [(int(row["kanon_size"]), people_in([row])) for row in self.sizes]
         return [(int(row["kanon_size"]), int(row["kanon_records"])) for row in self.sizes]
+
+
+def _summed(numbers: Iterable[tuple[int, int]]) -> Counted:
+    """Pairs of a size and a number, ascending, with the numbers of each size added up."""
+    by_size: Counter[int] = Counter()
+    for size, number in numbers:
+        by_size[int(size)] += int(number)
+    return sorted(by_size.items())
 
 
 def everyone(counted: Counted) -> int:

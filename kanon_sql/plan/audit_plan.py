@@ -13,14 +13,8 @@ from dataclasses import replace
 from functools import cache, partial
 
 from kanon_sql.errors import SpecError
-from kanon_sql.models.catalogue import family_part
-from kanon_sql.models.sizes.plan import (
-    classes,
-    column_sets,
-    households,
-    small_classes,
-    steps_on_people,
-)
+from kanon_sql.models.catalogue import as_planned, is_beside_classes
+from kanon_sql.models.sizes.plan import classes, steps_on_people
 from kanon_sql.models.values.plan import (
     distance_steps,
     named_values_steps,
@@ -28,6 +22,7 @@ from kanon_sql.models.values.plan import (
     spelling_steps,
 )
 from kanon_sql.plan.answers import Answers
+from kanon_sql.plan.family_plan import families_of, family_plan
 from kanon_sql.plan.other_columns import other_columns_steps
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.preconditions import preconditions
@@ -71,19 +66,18 @@ def _refuse_shared_names(plan: Plan) -> None:
 
 
 def _steps(question: ResolvedQuestion) -> Iterator[PlannedStep]:
-    """Every step in execution order."""
+    """Every step in execution order; those whose rows are values come last."""
     yield from preconditions(question)
-    if question.quasi_identifiers:
-        yield from _steps_by_keys(question)
-    # A record of a synthetic table may be a copy, which nothing shows.
-    is_shown = question.quasi_identifiers and not question.made_from
-    listings = [*small_classes(question)] if is_shown else []
-    for planned in family_part("events", "plan").steps(question):
-        if isinstance(planned, ShownStep):
-            listings.append(planned)
-        else:
-            yield planned
-    yield from listings
+    steps = [*_steps_by_keys(question)] if question.quasi_identifiers else []
+    steps += _steps_of_families(question, needs_classes=False)
+    yield from sorted(steps, key=lambda planned: isinstance(planned, ShownStep))
+
+
+def _steps_of_families(question: ResolvedQuestion, *, needs_classes: bool) -> Iterator[PlannedStep]:
+    """The steps of the families that a question asks about, those with classes or the others."""
+    for name in as_planned(families_of(question)):
+        if needs_classes != is_beside_classes(name):
+            yield from family_plan(name).steps(question)
 
 
 def _steps_by_keys(question: ResolvedQuestion) -> Iterator[PlannedStep]:
@@ -118,10 +112,7 @@ def _steps_on_classes(question: ResolvedQuestion, keyed: ResolvedQuestion) -> It
     yield from steps_on_people(question, keyed) if question.entity else ()
     of_people = (*(read.people for read in sensitive), *(read.people for read in distances))
     yield from (people for people in of_people if people)
-    yield from column_sets(question)
-    yield from households(question)
-    for name in ("population", "reference", "earlier", "synthetic"):
-        yield from family_part(name, "plan").steps(question)
+    yield from _steps_of_families(question, needs_classes=True)
     # The records of a synthetic table are nobody, whom no column singles out.
     yield from () if question.made_from else other_columns_steps(question)
 

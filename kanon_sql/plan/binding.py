@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from kanon_sql.errors import Faults, SpecError, located
 from kanon_sql.plan.levels import ColumnLevels, rows_of
@@ -20,6 +21,7 @@ from kanon_sql.plan.question import (
     Roles,
     same_name,
 )
+from kanon_sql.question.roles import ROLES
 
 
 def levels_of(levels: Mapping[str, int], columns: Sequence[BoundColumn]) -> dict[str, int]:
@@ -41,20 +43,17 @@ def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:
     facts = facts or DataFacts()
     levels = tuple(_at_levels(roles, facts))
     generalised = {level.raw.name: level.column for level in levels}
-    quasi_identifiers, events = (
-        tuple(generalised.get(column.name, column) for column in columns)
-        for columns in (roles.quasi_identifiers, roles.events)
-    )
+    columns: dict[str, Any] = {
+        role.key: tuple(generalised.get(column.name, column) for column in getattr(roles, role.key))
+        for role in ROLES
+        if role.is_compared and not role.is_single
+    }
     return ResolvedQuestion(
         roles=roles,
         facts=facts,
-        quasi_identifiers=quasi_identifiers,
-        keys=quasi_identifiers,
-        events=events,
-        sensitive=tuple(generalised.get(column.name, column) for column in roles.sensitive),
-        entity=roles.entity,
-        weight=roles.weight,
-        household=roles.household,
+        keys=columns["quasi_identifiers"],
+        **columns,
+        **{role.key: getattr(roles, role.key) for role in ROLES if role.is_single},
         others=tuple(_bind_other(other, roles, facts) for other in roles.others),
         checks=roles.checks,
         levels=levels,

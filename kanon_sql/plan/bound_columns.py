@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kanon_sql.errors import Faults, SpecError, located
+from kanon_sql.errors import Faults, SpecError, located, refuse_repeated
 from kanon_sql.plan.named_columns import refuse_merging
 from kanon_sql.plan.question import BoundColumn, Location
 from kanon_sql.sql.tables import Column, Table, family, find
@@ -49,10 +49,7 @@ def refuse_two_roles(roles: Sequence[tuple[BoundColumn | Column, str]]) -> None:
                     raise SpecError(
                         f'column "{column.name}" is both {first_role} and {role}; choose one.'
                     )
-    names = [column.name for column, _ in roles]
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        raise SpecError(f'column "{repeated}" is named twice.')
+    refuse_repeated((column.name for column, _ in roles), 'column "{}" is named twice.')
 
 
 _DURATIONS = {

@@ -9,7 +9,7 @@ from kanon_sql.errors import SpecError, did_you_mean, option
 from kanon_sql.models.base import Model
 from kanon_sql.plan.question import BoundColumn, OtherTable
 from kanon_sql.question.other_tables import OtherTableKind
-from kanon_sql.question.spec import TableSpec
+from kanon_sql.question.table import TableSpec
 from kanon_sql.sql.tables import Table, find
 
 
@@ -20,6 +20,11 @@ class CheckScope(NamedTuple):
     table: Table
     sensitive: tuple[BoundColumn, ...]
     others: Sequence[OtherTable]
+
+    @property
+    def lacks_classes(self) -> bool:
+        """Whether events are all that an attacker knows."""
+        return bool(self.spec.events) and not self.spec.quasi_identifiers
 
 
 def sensitive_name(model: Any, table: Table, sensitive: tuple[BoundColumn, ...]) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kanon_sql.models.base import ReferenceModel, SensitiveModel
-from kanon_sql.models.reference.models import DeltaPresence, JournalistRisk
 from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable, ResolvedQuestion
 from kanon_sql.sql.macros import declared, macro_names, render, render_known
 
@@ -172,50 +171,14 @@ def records_column(question: ResolvedQuestion) -> str:
     return render("records_of_class", entity=question.entity)
 
 
-def presence_violations(checks: Iterable[LabelledCheck]) -> Iterator[Named]:
-    """Predicates for the reference classes outside the bounds of each δ-presence check."""
-    for check, label in checks:
-        model = check.model
-        if isinstance(model, DeltaPresence) and model.gates:
-            predicate = out_of_bounds(model, model.class_bounds)
-            yield Named(predicate, f"kanon_{label}_violated")
-
-
 def out_of_bounds(model: ReferenceModel, bounds: Mapping[str, Any]) -> str:
     """Predicate for a class, with its sizes in both tables, that violates some bounds."""
-    return render_known(model.predicate, population=_population(model), **bounds)
+    return render_known(model.predicate, population=population_of(model), **bounds)
 
 
-def _population(model: ReferenceModel) -> str:
+def population_of(model: ReferenceModel) -> str:
     """The population column: the reference's count, or with `missing: union` that of the union."""
     return "kanon_union" if model.missing == "union" else "kanon_population"
-
-
-def reference_measures(
-    question: ResolvedQuestion, checks: Iterable[LabelledCheck]
-) -> Iterator[str]:
-    """Aggregates over all classes for each check against a reference."""
-    for check, label in checks:
-        model = check.model
-        assert isinstance(model, ReferenceModel)
-        if isinstance(model, JournalistRisk):
-            at_risk = render("journalist_risk", bound=model.threshold)
-            yield render("people_where", predicate=at_risk, name=f"{label}_at_risk")
-        population = _population(model)
-        if model.of_reference:
-            yield render("presence", population=population, label=label)
-        if not model.class_bounds:
-            continue
-        failing, name = out_of_bounds(model, model.class_bounds), f"{label}_violated"
-        yield render("classes_where", predicate=failing, name=name)
-        if model.of_reference:
-            yield render("population_where", predicate=failing, population=population, name=name)
-            continue
-        yield render(
-            "records_where", predicate=failing, name=name, records=records_column(question)
-        )
-        if question.entity:
-            yield render("people_where", predicate=failing, name=name)
 
 
 def _arguments(

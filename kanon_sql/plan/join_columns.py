@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.question import (
@@ -19,8 +20,7 @@ from kanon_sql.plan.steps import other_records, records, with_entity
 from kanon_sql.sql.tables import family
 
 
-@dataclass(frozen=True)
-class Sides:
+class Sides(NamedTuple):
     """A release and a reference, with what the macros read of both."""
 
     release: str

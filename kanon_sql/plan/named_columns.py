@@ -13,7 +13,7 @@ from kanon_sql.question.hierarchy_table import read_hierarchy
 from kanon_sql.question.other_tables import OtherTableKind
 from kanon_sql.question.question_parts import EarlierReleaseSpec, OtherTableSpec, ReferenceSpec
 from kanon_sql.question.roles import columns_by_role
-from kanon_sql.question.spec import TableSpec
+from kanon_sql.question.table import TableSpec
 from kanon_sql.sql.conditions import Condition, columns_of, condition
 from kanon_sql.sql.tables import Column, Table, find
 
@@ -290,7 +290,9 @@ def bound_condition(text: str | None, table: Table, location: Location) -> Condi
         return None
     with located(*location):
         types = {column.name: column.type for column in table.columns}
-        compiled = condition(text, table.name, types, table.dialect, doubted=table.are_doubted)
+        mixed = {column.name for column in table.columns if column.is_read_as_text}
+        doubted = table.are_doubted
+        compiled = condition(text, table.name, types, table.dialect, doubted=doubted, mixed=mixed)
         for name in compiled.columns:
             refuse_merging(find(name, table), table)
     return compiled

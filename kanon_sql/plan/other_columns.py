@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
 
 from kanon_sql.plan.answers import Answers, everyone, total
 from kanon_sql.plan.bound_columns import bound_column
@@ -56,8 +58,7 @@ class TogetherStep(OtherColumnsStep):
     """A step on all of them together with the quasi-identifiers."""
 
 
-@dataclass(frozen=True)
-class Alone:
+class Alone(NamedTuple):
     """Bounds of the number of records (people) that are alone in a combination of values."""
 
     least: float
@@ -216,10 +217,14 @@ def _of_many(
             is_part=True,
         )
         yield part
-        before = when
-        when = lambda answers: before(answers) and not part.tells(answers)  # noqa: E731
+        when = partial(_unless_part_tells, when, part)
         conditions.append(f"unless {NEARLY_ALL_ALONE:.0%} are alone by {name_list(some)}")
     yield replace(_sample(question, columns, others, known, ", ".join(conditions)), when=when)
+
+
+def _unless_part_tells(when: Callable[[Answers], bool], part: AloneStep, answers: Answers) -> bool:
+    """Whether a condition holds and the sample of a few columns leaves the others open."""
+    return when(answers) and not part.tells(answers)
 
 
 def _sample(

@@ -4,28 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.plan.check_sql import LabelledCheck
-from kanon_sql.plan.question import ResolvedQuestion
-
-
-def required_size(question: ResolvedQuestion) -> int | None:
-    """The largest k among gating k-anonymity checks; None without one."""
-    sizes = (
-        check.model.least_size
-        for check in question.checks
-        if check.gates and isinstance(check.model, KAnonymity)
-    )
-    return max((size for size in sizes if size is not None), default=None)
-
-
-def size_conditions(size: int | None) -> Iterator[str]:
-    """Pass condition on the rows per class size."""
-    if size is not None:
-        yield (
-            f"kanon_size >= {size} in every row; kanon_too_small is 1 in those that fail. "
-            "k is kanon_size of the first row."
-        )
 
 
 def value_conditions(checks: Iterable[LabelledCheck]) -> Iterator[str]:

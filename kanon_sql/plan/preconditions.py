@@ -140,6 +140,13 @@ def _not_listed(row: Row, *, table: str, column: str, model: Model, listed: str)
 def _not_orderable(row: Row, *, table: str, column: str, model: Model) -> str | None:
     numbers_only = model.of_numbers
     no_number, no_date = row["kanon_no_number"], row["kanon_no_date"]
+    if not no_number and row["kanon_inexact"]:
+        return (
+            f"{table}: {model.name()} compares numbers, and {row['kanon_inexact']:,} of "
+            f'{row["kanon_values"]:,} values of "{column}" are 2^53 or more, which text does not '
+            "give exactly. Store them as whole numbers or decimals, as in Parquet, or choose "
+            "another model."
+        )
     if not no_number or (not no_date and not numbers_only):
         return None
     if numbers_only:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from kanon_sql.models.base import Model
 from kanon_sql.plan.levels import ColumnLevels
@@ -19,8 +19,8 @@ from kanon_sql.question.other_tables import (
     OtherTableKind,
 )
 from kanon_sql.question.question_parts import OtherTableSpec
-from kanon_sql.question.roles import columns_by_role
-from kanon_sql.question.spec import TableSpec
+from kanon_sql.question.roles import ByRole, columns_by_role
+from kanon_sql.question.table import TableSpec
 from kanon_sql.sql.conditions import Condition
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Table, family
@@ -28,11 +28,10 @@ from kanon_sql.sql.tables import Column, Table, family
 Location = tuple[int | str, ...]
 OtherTableKey = tuple[OtherTableKind, str]
 """The kind and name of another table."""
-Comparison = Literal["as_is", "as_text", "as_number", "by_pattern", "by_wildcard"]
+Comparison = Literal["as_is", "as_text", "as_number", "as_numeral", "by_pattern", "by_wildcard"]
 
 
-@dataclass(frozen=True)
-class JoinedLabels:
+class JoinedLabels(NamedTuple):
     """A hierarchy's labels at one level, joined where a CASE would be too long."""
 
     name: str
@@ -42,8 +41,7 @@ class JoinedLabels:
     """SQL of the raw value, the join key."""
 
 
-@dataclass(frozen=True)
-class StartedInterval:
+class StartedInterval(NamedTuple):
     """The lower end of a value's interval, computed once under an alias."""
 
     name: str
@@ -87,16 +85,14 @@ def as_read(columns: Sequence[BoundColumn]) -> list[BoundColumn]:
     ]
 
 
-@dataclass(frozen=True)
-class LabelOfText:
+class LabelOfText(NamedTuple):
     """SQL of a text's label at one level, with the join it needs, if any."""
 
     sql: str
     joined: JoinedLabels | None
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """A quasi-identifier and the reference's column for it, with how their cells are compared."""
 
     column: BoundColumn
@@ -122,21 +118,34 @@ class BoundCheck:
         return self.requested and self.model.gates
 
 
-@dataclass(frozen=True)
-class Roles:
+@dataclass(frozen=True, kw_only=True)
+class ComparedColumns(ByRole[BoundColumn]):
+    """The columns that statements read, by role."""
+
+    @property
+    def of_classes(self) -> tuple[BoundColumn, ...]:
+        """The columns that classes are made of, and counted in."""
+        entity = (self.entity,) if self.entity else ()
+        return (*self.quasi_identifiers, *self.sensitive, *entity)
+
+    @property
+    def names_of_classes(self) -> dict[str, Any]:
+        """Their names by role, as results have them."""
+        return {
+            "quasi_identifiers": tuple(column.name for column in self.quasi_identifiers),
+            "sensitive": tuple(column.name for column in self.sensitive),
+            "entity": self.entity.name if self.entity else None,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles(ComparedColumns):
     """The columns of a question by role, at raw values."""
 
     spec: TableSpec
     table: Table
-    quasi_identifiers: tuple[BoundColumn, ...]
-    events: tuple[BoundColumn, ...]
-    """The columns that make an event; none unless the table is one of events."""
-    sensitive: tuple[BoundColumn, ...]
     identifiers: tuple[Column, ...]
     insensitive: tuple[Column, ...]
-    entity: BoundColumn | None
-    weight: BoundColumn | None
-    household: BoundColumn | None
     levels: Mapping[str, int]
     """Requested generalisation level, by quasi-identifier."""
     where: Condition | None = None
@@ -285,22 +294,14 @@ class OtherTable:
         return self.kind.called(self.name)
 
 
-@dataclass(frozen=True)
-class ResolvedQuestion:
-    """The complete question on one table, ready to be planned."""
+@dataclass(frozen=True, kw_only=True)
+class ResolvedQuestion(ComparedColumns):
+    """The complete question on one table, its columns at their levels, ready to be planned."""
 
     roles: Roles
     facts: DataFacts
-    quasi_identifiers: tuple[BoundColumn, ...]
-    """At their generalisation levels."""
     keys: tuple[BoundColumn, ...]
     """The grouping keys of the classes: the quasi-identifiers, some of them hashed."""
-    events: tuple[BoundColumn, ...]
-    """At their generalisation levels."""
-    sensitive: tuple[BoundColumn, ...]
-    entity: BoundColumn | None
-    weight: BoundColumn | None
-    household: BoundColumn | None
     others: tuple[OtherTable, ...]
     checks: tuple[BoundCheck, ...]
     levels: tuple[AtLevel, ...] = ()
@@ -311,6 +312,24 @@ class ResolvedQuestion:
     """That single level, by quasi-identifier."""
     rolled_up: bool = False
     """Whether its table is a frequency set of the chosen records, each row with their number."""
+
+    def with_columns(
+        self, keys: tuple[BoundColumn, ...], there: Callable[[BoundColumn], BoundColumn]
+    ) -> ResolvedQuestion:
+        """The same question with these quasi-identifiers, and with the counterparts of its
+        sensitive attributes and its entity."""
+        checks = (
+            replace(check, column=there(check.column)) if check.column else check
+            for check in self.checks
+        )
+        return replace(
+            self,
+            quasi_identifiers=keys,
+            keys=keys,
+            sensitive=tuple(map(there, self.sensitive)),
+            entity=there(self.entity) if self.entity else None,
+            checks=tuple(checks),
+        )
 
     @property
     def spec(self) -> TableSpec:
@@ -379,7 +398,7 @@ class ResolvedQuestion:
 def reads_values(question: ResolvedQuestion) -> bool:
     """Whether the sensitive values of classes are read: in a synthetic table if a check asks."""
     asks = not question.made_from or any(
-        check.model.answered_by == "values" for check in question.checks
+        check.model.family == "values" for check in question.checks
     )
     return bool(question.sensitive) and not question.wildcard and asks
 

@@ -74,8 +74,8 @@ def _shared(
 ) -> Iterator[tuple[str, BoundColumn]]:
     """Its column for each column of the table that is no key, no target, no entity and no
     identifier, where it has one whose values can be compared."""
-    bound = [*roles.quasi_identifiers, *roles.sensitive, *([roles.entity] if roles.entity else [])]
-    with_role = {column.name for column in bound} | {each.name for each in roles.identifiers}
+    with_role = {column.name for column in roles.of_classes}
+    with_role |= {column.name for column in roles.identifiers}
     taken = [*other.quasi_identifiers, *other.sensitive.values()]
     taken += [other.entity] if other.entity else []
     taken_names = {column.name for column in taken}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kanon_sql.errors import InputError
 from kanon_sql.plan.answers import Answers, any_fails
 from kanon_sql.plan.question import AtLevel, BoundColumn, OtherTable, ResolvedQuestion, as_read
 from kanon_sql.sql.macros import render
@@ -33,6 +34,12 @@ class PlannedStep:
     @property
     def name(self) -> str:
         return self.statement.name
+
+    def accepted(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Its rows. Raises `InputError` for those that it refuses."""
+        if (fault := self.refuse(rows)) is not None:
+            raise InputError(fault)
+        return rows
 
     def fault(self, question: ResolvedQuestion, answers: Answers) -> str | None:
         """The error message if the rows of all steps don't let its checks be answered."""
@@ -145,7 +152,7 @@ def _columns_read(table: Table, sql: str) -> list[str]:
     return named or [table.column_names[0]]
 
 
-def records(question: ResolvedQuestion, columns: list[BoundColumn]) -> str:
+def records(question: ResolvedQuestion, columns: Sequence[BoundColumn]) -> str:
     """The relation after FROM, restricted to these columns: the records, or the frequency set that
     stands for them."""
     is_set = question.rolled_up

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from kanon_sql.auditing.fetched_sets import FetchInto
 from kanon_sql.auditing.running import refuse_unmet
 from kanon_sql.engines.session import Session
-from kanon_sql.errors import InputError, SpecError, option
+from kanon_sql.errors import SpecError, option
 from kanon_sql.plan.column_sets import number_of_sets
 from kanon_sql.plan.preconditions import entity_known, preconditions
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
@@ -103,9 +103,7 @@ def counted_records(question: ResolvedQuestion, session: Session) -> RecordCount
         row = session.row(known.statement)
         if int(row["kanon_records"]) == 0:
             return RecordCounts(0, 0)
-        fault = known.refuse([row])
-        if fault is not None:
-            raise InputError(fault)
+        known.accepted([row])
     sql = render("distinct_values", relation=relation, columns=[], entity=entity)
     words = f"How many records does {question.table.name} have?"
     row = session.row(step(question, "records", words, sql))

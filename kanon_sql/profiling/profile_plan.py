@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from kanon_sql.errors import SpecError, described_value, option
+from kanon_sql.errors import SpecError, described_value, option, read_each, refuse_repeated
 from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.models.sizes.plan import smallest_classes
 from kanon_sql.models.values.models import Homogeneity
@@ -18,7 +18,7 @@ from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.resolve import resolve
 from kanon_sql.plan.steps import counted, name_list, records, step, with_entity
 from kanon_sql.question.hierarchy import GeneralizationHierarchy
-from kanon_sql.question.spec import TableSpec
+from kanon_sql.question.table import TableSpec
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import positive_int
 from kanon_sql.sql.statement import Statement
@@ -165,10 +165,8 @@ def _further_columns(
         column.name for column in question.roles.unassigned
     }
     if attacker_knows:
-        names = [_named(name, question, free) for name in attacker_knows]
-        repeated = next((name for name in names if names.count(name) > 1), None)
-        if repeated is not None:
-            raise SpecError(f'attacker_knows: column "{repeated}" is named twice.')
+        names = read_each(lambda name: _named(name, question, free), attacker_knows)
+        refuse_repeated(names, 'attacker_knows: column "{}" is named twice.')
     else:
         names = [c.name for c in question.table.columns if c.name in free and _comparable(c)]
     if not names:
@@ -450,9 +448,9 @@ def named_columns(names: Sequence[str], question: ResolvedQuestion) -> tuple[Bou
 
     Raises `SpecError` for a missing or repeated column, the entity or the weight.
     """
-    columns: list[BoundColumn] = []
     roles = _excluded_roles(question)
-    for name in names:
+
+    def known(name: str) -> BoundColumn:
         try:
             column = column_named(name, question.table, ("columns", name))
             refuse_uncomparable(column, question.table)
@@ -463,7 +461,9 @@ def named_columns(names: Sequence[str], question: ResolvedQuestion) -> tuple[Bou
                 f'{option("columns")}: column "{column.name}" is {roles[column.name]}, which is no '
                 "knowledge of a person. Name another column."
             )
-        if column in columns:
-            raise SpecError(f'{option("columns")}: column "{column.name}" is named twice.')
-        columns.append(column)
+        return column
+
+    columns = read_each(known, names)
+    found = [column.name for column in columns]
+    refuse_repeated(found, f'{option("columns")}: column "{{}}" is named twice.')
     return tuple(columns)

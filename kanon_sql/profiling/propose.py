@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
-from kanon_sql.errors import NoDataError, SpecError, plural
+from kanon_sql.errors import SpecError, no_records, plural
 from kanon_sql.files import file_of_url, is_url_of_object
 from kanon_sql.models.base import Model
 from kanon_sql.plan.question import ResolvedQuestion
@@ -25,7 +25,8 @@ from kanon_sql.profiling.identifying import OpenProfile, RecordCounts, counted_r
 from kanon_sql.profiling.profile_plan import DEFAULT_K, Identifying, as_profiled
 from kanon_sql.question.date_formats import ORDERS, date_format
 from kanon_sql.question.hierarchy import SUPPRESS
-from kanon_sql.question.spec import AuditSpec, TableSpec, json_schema
+from kanon_sql.question.spec import AuditSpec, json_schema
+from kanon_sql.question.table import TableSpec
 from kanon_sql.report.words.numbers import listed, printable
 from kanon_sql.results.profile import BEST_OF, BY_NAME, UNKNOWN_NAME, ColumnProfile
 from kanon_sql.results.writing import write_atomically
@@ -423,9 +424,7 @@ def _profiled(
     question = table.question
     counted = counted_records(question, session)
     if not counted.records:
-        raise NoDataError(
-            f"{question.table.name} has no records, so nothing can be proposed for its columns."
-        )
+        raise no_records(question.table.name, "nothing can be proposed for its columns")
     profile = open_profile(question, Identifying(), counted, DEFAULT_K, session)
     return counted, profile, _orders(profile, question, session)
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kanon_sql.report.display import Displayed
+from kanon_sql.results.json_part import UNWRITTEN
 from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.table import EXIT_CODES, UNWRITTEN, Status, Tabular, Written
+from kanon_sql.results.table import EXIT_CODES, Status, Written
+from kanon_sql.results.tabular import Tabular
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block

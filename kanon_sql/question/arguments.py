@@ -20,6 +20,7 @@ from kanon_sql.errors import (
     SpecError,
     described_value,
     did_you_mean,
+    in_one,
     kind_of,
     option,
 )
@@ -37,24 +38,17 @@ from kanon_sql.question.hierarchy import (
 )
 from kanon_sql.question.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.question.question_parts import SPECS, source_alone
-from kanon_sql.question.spec import (
-    AuditSpec,
-    TableSpec,
-    Unassigned,
-    advice,
-    published_spec,
-    table_spec,
-)
+from kanon_sql.question.roles import ROLES, Names, QuasiIdentifiers, RoleArguments
+from kanon_sql.question.spec import AuditSpec, advice, published_spec, table_spec
+from kanon_sql.question.table import TableSpec, Unassigned
 
-Names = str | Iterable[str]
-QuasiIdentifiers = Names | Mapping[str, Any]
 Checks = Model | Iterable[Model | str | Mapping[str, Any]] | Mapping[str, Any]
 
 
 class Thresholds(TypedDict, total=False):
     """The thresholds besides `k`."""
 
-    l: int | None  # noqa: E741 - the name that the field uses
+    l: int | None
     t: float | None
     k_map: int | None
 
@@ -107,14 +101,9 @@ class CellArguments(SourceArguments, total=False):
     policy: Names
 
 
-class TableArguments(SourceArguments, total=False):
+class TableArguments(SourceArguments, RoleArguments, total=False):
     """The settings of a table that every function of the API takes besides the main ones."""
 
-    entity: str | None
-    household: str | None
-    events: QuasiIdentifiers
-    identifiers: Names
-    insensitive: Names | Mapping[str, str]
     unassigned: Unassigned
     nulls: Literal["value", "wildcard"]
     sensitive_nulls: Literal["value", "unknown"]
@@ -180,9 +169,13 @@ def suggests_parameters(
 
     @functools.wraps(call)
     def checked_call(*positional: _Parameters.args, **named: _Parameters.kwargs) -> _Returned:
-        unknown = next((name for name in named if name not in parameter_names), None)
-        if unknown is not None:
-            raise SpecError(f'{call.__name__} has no parameter "{unknown}".{_suggestion(unknown)}')
+        unknown = [
+            SpecError(f'{call.__name__} has no parameter "{name}".{_suggestion(name)}')
+            for name in named
+            if name not in parameter_names
+        ]
+        if unknown:
+            raise in_one(unknown)
         for name, value in {
             **dict(zip(parameter_names, positional, strict=False)),
             **named,
@@ -325,7 +318,8 @@ def published_from_arguments(
         settings[key] = by_column(key, settings.get(key))
     settings["null_strings"] = column_list("null_strings", settings.get("null_strings"))
     settings["checks"] = [*_rules(rules, list(others)), *_models(checks)]
-    spec = published_spec(source=data, by=column_list("by", by), against=others, **settings)
+    dimensions = column_list("by", [by] if isinstance(by, Mapping) else by)
+    spec = published_spec(source=data, by=dimensions, against=others, **settings)
     return AuditSpec(published=[spec])
 
 
@@ -500,13 +494,14 @@ def _other_tables(kind: OtherTableKind, tables: Any) -> dict[str, Any]:
 
 def _argument(key: str, value: Any) -> Any:
     """The value of an argument as a spec has it; None means not given."""
-    if key == "events":
+    role = next((role for role in ROLES if role.key == key), None)
+    if role and role.is_generalisable:
         return _quasi_identifiers(value, key)
     if key in ("original", "holdout"):
         return source_alone(value)
     if key == "insensitive" and isinstance(value, Mapping):
         return by_column(key, value)
-    if key in ("identifiers", "insensitive", "undecided", "null_strings"):
+    if key == "null_strings" or (role and not role.is_single):
         return column_list(key, value)
     if key == "levels":
         if not isinstance(value, Mapping | None):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from kanon_sql.errors import Faults, SpecError, did_you_mean, option, with_keys
+from kanon_sql.errors import Faults, SpecError, did_you_mean, in_one, option, with_keys
 from kanon_sql.models.base import Model
 from kanon_sql.models.catalogue import model_named
 from kanon_sql.question.arguments import suggests_parameters
@@ -31,10 +31,10 @@ from kanon_sql.question.spec import (
     AuditSpec,
     SelectedTables,
     TablePlaces,
-    TableSpec,
     table_spec,
     with_paths_in,
 )
+from kanon_sql.question.table import TableSpec
 from kanon_sql.question.yaml_document import YamlDocument, as_yaml
 
 PROPERTY = "kanonSql"
@@ -163,12 +163,17 @@ class Contract:
                 f"no column has a role in its customProperties: {PROPERTY}, so nothing can be "
                 "audited. Give one to each column that someone could know of a person.",
             )
-        for name in names:
-            if name not in [entry.node.name for entry in annotated]:
-                raise SpecError(
-                    f"{option('select', name)}: {self.document.path} has no such table with "
-                    f"roles.{did_you_mean(name, [entry.node.name for entry in annotated])}"
-                )
+        known = [entry.node.name for entry in annotated]
+        unknown = [
+            SpecError(
+                f"{option('select', name)}: {self.document.path} has no such table with "
+                f"roles.{did_you_mean(name, known)}"
+            )
+            for name in names
+            if name not in known
+        ]
+        if unknown:
+            raise in_one(unknown)
         return [entry for entry in annotated if not names or entry.node.name in names]
 
     def server(self, name: str | None) -> Mapping[str, Any] | None:

@@ -1,7 +1,5 @@
 """Generalisation hierarchies of quasi-identifiers."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -42,7 +40,7 @@ _DEFAULTS = {"mask": ["right"], "date": ["month", "year"]}
 """The arguments of a builder that is given without any."""
 
 
-def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy:
+def parse_builder(text: str, *, tables: bool = False) -> "GeneralizationHierarchy":
     """The hierarchy that a command-line argument names: a file, a builder with its arguments, or
     with `tables` a table of the database.
 
@@ -64,7 +62,7 @@ def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy
     return built(text)
 
 
-def built(text: str) -> GeneralizationHierarchy:
+def built(text: str) -> "GeneralizationHierarchy":
     """The hierarchy of a builder with its arguments. Opens no file.
 
     >>> built("date:year,5y").levels
@@ -92,7 +90,7 @@ def built(text: str) -> GeneralizationHierarchy:
         raise SpecError(f"{text}: {fault['ctx']['error']}") from None
 
 
-def builder_of(hierarchy: GeneralizationHierarchy) -> str | None:
+def builder_of(hierarchy: "GeneralizationHierarchy") -> str | None:
     """The builder that makes a hierarchy, "" without levels; None if no single one does.
 
     >>> builder_of(GeneralizationHierarchy(levels=[{"width": 5}, {"width": 10}, "suppress"]))
@@ -133,7 +131,7 @@ def _builder_levels(name: str, arguments: list[str]) -> Iterator[Any]:
         yield from ({name: _read_number(argument)} for argument in arguments)
 
 
-def parse_clip(text: str) -> list[Bound]:
+def parse_clip(text: str) -> "list[Bound]":
     """The lowest and highest value in `10:90`; one side may be empty.
 
     >>> parse_clip("10:90"), parse_clip(":60"), parse_clip("-3.5:"), parse_clip("1935-01-01:")
@@ -221,7 +219,7 @@ class Depths(_Level):
     """For each level, the number of digits to truncate; truncation is toward zero."""
 
     @model_validator(mode="after")
-    def _ascend(self) -> Depths:
+    def _ascend(self) -> Self:
         _refuse_unless_ascending(self.depths)
         return self
 
@@ -253,7 +251,7 @@ class Cuts(_Level):
     """The boundaries of the intervals, in ascending order."""
 
     @model_validator(mode="after")
-    def _ascend(self) -> Cuts:
+    def _ascend(self) -> Self:
         _refuse_unless_ascending(self.cuts)
         return self
 
@@ -414,7 +412,7 @@ class GeneralizationHierarchy(Described):
     """Why the column is a quasi-identifier, in a sentence for the report."""
 
     @classmethod
-    def from_file(cls, path: str | Path) -> GeneralizationHierarchy:
+    def from_file(cls, path: str | Path) -> Self:
         """Read a hierarchy from a file: the raw value, then one column per level; a CSV has no
         header.
 
@@ -449,7 +447,7 @@ class GeneralizationHierarchy(Described):
         return any(isinstance(level, Mask) for level in self.levels or ())
 
     @model_validator(mode="after")
-    def _is_consistent(self) -> GeneralizationHierarchy:
+    def _is_consistent(self) -> Self:
         fault = self._fault()
         if fault:
             raise ValueError(fault)
@@ -465,12 +463,13 @@ class GeneralizationHierarchy(Described):
         if self.keep and self.at_most:
             return "has both keep and at_most; to keep it is at_most: 0. Leave out one of the two."
         if self.clip is not None:
-            low, high = self.clip
+            ends: list[Any] = self.clip
+            low, high = ends
             if low is None and high is None:
                 return "clip leaves both sides open. Give a lowest or a highest value."
             if isinstance(low, str) != isinstance(high, str) and None not in (low, high):
                 return "clip has a number and a date. Give two of a kind."
-            if low is not None and high is not None and low > high:  # type: ignore[operator]
+            if low is not None and high is not None and low > high:
                 return f"clip goes from {low} down to {high}. Give the lowest value first."
             of_dates = any(level in DATES or isinstance(level, Years) for level in levels or ())
             of_numbers = any(isinstance(level, OF_NUMBERS) for level in levels or ())

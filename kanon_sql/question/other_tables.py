@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class OtherTableKind:
+class OtherTableKind(NamedTuple):
     """A kind of other table: how specs, options and sentences name it."""
 
     key: str
@@ -60,6 +59,7 @@ REFERENCE = OtherTableKind(
     holds="the table of the people who could be meant",
     example="voters",
     shares_masks=True,
+    family="reference",
 )
 EARLIER = OtherTableKind(
     key="earlier_releases",

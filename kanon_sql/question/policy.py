@@ -4,13 +4,11 @@ A policy is a YAML file: one of those shipped in `policies`, known by its identi
 own, known by its path. It adds no model; its checks are those of a spec.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -24,13 +22,19 @@ from pydantic import (
     model_validator,
 )
 
-from kanon_sql.errors import SpecError, described_value, did_you_mean, plural
-from kanon_sql.models.base import Model, ReferenceModel
+from kanon_sql.errors import (
+    SpecError,
+    described_value,
+    did_you_mean,
+    plural,
+    read_each,
+    refuse_repeated,
+)
+from kanon_sql.models.base import CellModel, Model, ReferenceModel
 from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS, model_named
-from kanon_sql.models.cells.models import Differences, MinContributors
 from kanon_sql.models.described import Fault, described_fault
 from kanon_sql.models.sizes.models import KAnonymity
-from kanon_sql.question.other_tables import REFERENCE
+from kanon_sql.question.other_tables import AGAINST, REFERENCE
 from kanon_sql.question.question_parts import AnyCheck, CheckSchema, DateText, SpecPart, Totals
 from kanon_sql.question.yaml_document import YamlDocument
 
@@ -142,7 +146,7 @@ class Policy(SpecPart, BaseModel):
     """Parameters that it wants kept from outsiders, as in dominance.k."""
 
     @model_validator(mode="after")
-    def _require_quotes(self) -> Policy:
+    def _require_quotes(self) -> Self:
         about = {quote.about for quote in self.quotes}
         for name in [
             *sorted(about - {OWN_CONFIDENCE, OF_THE_DATA}),
@@ -167,8 +171,7 @@ class Policy(SpecPart, BaseModel):
     @property
     def required_size(self) -> int | None:
         """The fewest contributors of a cell that it allows."""
-        sizes = [check.n for check in self.checks if isinstance(check, MinContributors) and check.n]
-        return max(sizes, default=None)
+        return max(filter(None, map(_least_contributors, self.checks)), default=None)
 
     def of_records(
         self, columns: Collection[str], references: Collection[str]
@@ -191,7 +194,7 @@ class Policy(SpecPart, BaseModel):
         required: list[Model] = (
             [] if self.required_size is None else [KAnonymity(self.required_size)]
         )
-        cell_checks = [check for check in self.checks if not isinstance(check, MinContributors)]
+        cell_checks = [check for check in self.checks if _least_contributors(check) is None]
         not_asked = [_not_asked(check.name(), check.parameters, FOR_CELLS) for check in cell_checks]
         not_asked += [_not_asked(rule, {}, FOR_CELLS) for rule in self.wanted]
         if not required:
@@ -229,7 +232,8 @@ class Policy(SpecPart, BaseModel):
         required: list[Model] = []
         not_asked = []
         for check in self.checks:
-            if isinstance(check, Differences) and check.against is None and second:
+            compares = isinstance(check, CellModel) and check.compares_tables
+            if compares and getattr(check, AGAINST.key) is None and second:
                 required += [check.model_copy(update={"against": name}) for name in second]
             elif reason := why_not(check):
                 not_asked.append(
@@ -252,6 +256,10 @@ class Policy(SpecPart, BaseModel):
 
     def __str__(self) -> str:
         return self.policy
+
+
+def _least_contributors(check: Model) -> int | None:
+    return check.least_contributors if isinstance(check, CellModel) else None
 
 
 FOR_CELLS = "a rule for the cells of a table: kanon-sql tables"
@@ -341,8 +349,8 @@ def _policies(value: Any, info: ValidationInfo) -> list[Policy]:
     folder = (info.context or {}).get("folder")
     if value is None:
         return []
-    resolved: list[Policy] = []
-    for policy in value if isinstance(value, list | tuple) else [value]:
+
+    def resolved(policy: Any) -> Policy:
         if isinstance(policy, str | Path):
             policy = policy_named(str(policy), folder)
         if not isinstance(policy, Policy):
@@ -350,10 +358,11 @@ def _policies(value: Any, info: ValidationInfo) -> list[Policy]:
                 f"policy must be an identifier, as in cms-cell-11, or the path of a file; found "
                 f"{described_value(policy)}."
             )
-        if any(policy.policy == other.policy for other in resolved):
-            raise SpecError(f'the policy "{policy.policy}" is named twice.')
-        resolved.append(policy)
-    return resolved
+        return policy
+
+    policies = read_each(resolved, value if isinstance(value, list | tuple) else [value])
+    refuse_repeated((policy.policy for policy in policies), 'the policy "{}" is named twice.')
+    return policies
 
 
 Policies = Annotated[

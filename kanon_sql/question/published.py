@@ -4,13 +4,11 @@ Either the records are given, from which its cells are counted or summed, or the
 one row a cell.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import (
     AfterValidator,
@@ -23,10 +21,10 @@ from pydantic import (
 )
 
 from kanon_sql.errors import SpecError, did_you_mean, option
-from kanon_sql.models.base import Count, FirstRecords, Model
+from kanon_sql.models.base import CellModel, Count, FirstRecords, Model
 from kanon_sql.models.catalogue import CELL_MODELS
-from kanon_sql.models.cells.models import CellModel, Differences, GroupDisclosure
 from kanon_sql.question.hierarchy import GeneralizationHierarchy, parse_builder
+from kanon_sql.question.other_tables import AGAINST
 from kanon_sql.question.policy import Confidential, NotAsked, Policies, Policy
 from kanon_sql.question.question_parts import (
     AgainstSpec,
@@ -318,10 +316,10 @@ class PublishedSpec(SpecPart, BaseModel):
         """The checks, and those of the policies that this table can answer."""
         checks: list[Model] = list(self.checks)
         for policy in self.policy:
-            checks += [model for model in self.asked_by(policy)[0] if model not in checks]
+            checks += [model for model in self.required_by(policy)[0] if model not in checks]
         return checks
 
-    def asked_by(self, policy: Policy) -> tuple[list[Model], list[NotAsked]]:
+    def required_by(self, policy: Policy) -> tuple[list[Model], list[NotAsked]]:
         """The checks of a policy, and its rules that this table can't answer."""
 
         def reason_against(check: Model) -> str | None:
@@ -369,8 +367,8 @@ class PublishedSpec(SpecPart, BaseModel):
             yield f"{option('wide')} names no dimension: {self.wide} is not among {option('by')}."
 
     @model_validator(mode="after")
-    def _is_consistent(self) -> PublishedSpec:
-        for fault in self._faults():
+    def _is_consistent(self) -> Self:
+        for fault in filter(None, self._faults()):
             raise ValueError(fault)
         return self
 
@@ -382,14 +380,13 @@ class PublishedSpec(SpecPart, BaseModel):
             *((column, "a dimension") for column in self.by),
             *((column, role) for column, role in self._named_columns() if column is not None),
         ]
-        yield from faults_of_roles(roles, {"by": self.by}, str.casefold)
+        yield "\n".join(faults_of_roles(roles, {"by": self.by}, str.casefold))
         yield from self._misplaced_settings()
-        yield from self._unknown_dimensions()
-        for check in self.checks:
-            if isinstance(check, CellModel):
-                yield from self._reasons_against(check)
+        of_cells = (check for check in self.checks if isinstance(check, CellModel))
+        reasons = (next(self._reasons_against(check), None) for check in of_cells)
+        yield "\n".join([*self._unknown_dimensions(), *filter(None, reasons)])
         for policy in self.policy:
-            self.asked_by(policy)
+            self.required_by(policy)
         words = {policy.totals: policy.policy for policy in self.policy if policy.totals}
         if self.totals is None and self.cells and len(words) > 1:
             apart = " and ".join(f"{totals} by {policy}" for totals, policy in words.items())
@@ -448,10 +445,10 @@ class PublishedSpec(SpecPart, BaseModel):
             ),
             *((f"against {key}", name) for key, other in self.against.items() for name in other.by),
             *(
-                ("group_disclosure: along", name)
+                (f"{check.name()}: along", name)
                 for check in self.checks
-                if isinstance(check, GroupDisclosure)
-                for name in check.along or ()
+                if isinstance(check, CellModel)
+                for name in check.dimensions
             ),
         ]
         for setting, name in named:
@@ -473,21 +470,22 @@ class PublishedSpec(SpecPart, BaseModel):
             yield f"{name} needs the records of a table; of published cells it can't be asked."
         elif check.needs_value and self.value is None:
             yield f"{name} needs the magnitude that is summed: {option('value')}."
-        if name == "rounded" and not self.cells:
-            yield "rounded is for a table that is published, not for its records."
-        is_count = name in ("min_contributors", "group_disclosure", "differences")
-        if is_count and self.cells and self.magnitude and self.count is None:
+        if check.needs_cells and not self.cells:
+            yield f"{name} is for a table that is published, not for its records."
+        lacks_count = self.cells and self.magnitude and self.count is None
+        if check.counts_contributors and lacks_count:
             yield f"{name} needs the numbers of contributors beside a magnitude: {option('count')}."
-        if isinstance(check, Differences):
+        if check.compares_tables:
+            against = getattr(check, AGAINST.key)
             if not self.against:
-                yield f"differences needs a second table: {option('against')}."
-            elif check.against is None and len(self.against) > 1:
+                yield f"{name} needs a second table: {option('against')}."
+            elif against is None and len(self.against) > 1:
                 yield (
-                    "differences is ambiguous with several tables: name one of "
+                    f"{name} is ambiguous with several tables: name one of "
                     f"{', '.join(self.against)} in against."
                 )
-            elif check.against is not None and check.against not in self.against:
+            elif against is not None and against not in self.against:
                 yield (
-                    f'differences: there is no second table "{check.against}". There are '
-                    f"{', '.join(self.against)}.{did_you_mean(check.against, self.against)}"
+                    f'{name}: there is no second table "{against}". There are '
+                    f"{', '.join(self.against)}.{did_you_mean(against, self.against)}"
                 )

@@ -1,13 +1,11 @@
 """What the parts of a question are made of: columns, checks, words, other tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -21,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from kanon_sql.errors import described_value
+from kanon_sql.errors import described_value, refuse_repeated, repeated
 from kanon_sql.files import codec, shown_url
 from kanon_sql.models.base import Count, Model
 from kanon_sql.models.catalogue import MODELS, model_named
@@ -178,7 +176,7 @@ class ReferenceSpec(SpecPart):
     """How the reference writes dates as text, for all columns or of one."""
 
     @model_validator(mode="after")
-    def _require_one_unit(self) -> ReferenceSpec:
+    def _require_one_unit(self) -> Self:
         if self.entity and self.weight:
             raise ValueError(
                 "has both entity and weight; people are counted by one or the other, not both."
@@ -351,9 +349,7 @@ def _by_name(value: Any, otherwise: str) -> Any:
     if isinstance(value, list | tuple):
         if not all(isinstance(name, str) for name in value):
             raise ValueError(f"a list holds names only. {otherwise}")
-        repeated = first_repeated(value)
-        if repeated is not None:
-            raise ValueError(f'column "{repeated}" is named twice.')
+        refuse_repeated(value, 'column "{}" is named twice.')
         return {name: {} for name in value}
     if isinstance(value, dict):
         return {name: {} if settings is None else settings for name, settings in value.items()}
@@ -382,10 +378,6 @@ def _date_text(value: Any) -> Any:
 DateText = Annotated[str, BeforeValidator(_date_text), Field(min_length=1)]
 
 
-def first_repeated(names: Sequence[str]) -> str | None:
-    return next((name for i, name in enumerate(names) if name in names[:i]), None)
-
-
 def faults_of_roles(
     roles: Iterable[tuple[str, str]],
     lists: Mapping[str, Sequence[str]],
@@ -398,6 +390,5 @@ def faults_of_roles(
         if first_role != role:
             yield f'column "{column}" is both {first_role} and {role}; give it one role.'
     for key, columns in lists.items():
-        repeated = first_repeated(list(map(folded, columns)))
-        if repeated is not None:
-            yield f'column "{repeated}" is named twice in {key}.'
+        for column in repeated(map(folded, columns)):
+            yield f'column "{column}" is named twice in {key}.'

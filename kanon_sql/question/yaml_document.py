@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from itertools import accumulate
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from kanon_sql.errors import SpecError, irregular_kind, truncated
+from kanon_sql.errors import SpecError, in_one, irregular_kind, truncated
 
 Location = Sequence[int | str]
 
@@ -140,8 +139,7 @@ class ItemLines(NamedTuple):
     """The line after the last one of each item."""
 
 
-@dataclass(frozen=True)
-class YamlDocument:
+class YamlDocument(NamedTuple):
     """A parsed file: its value, and its nodes with their locations."""
 
     path: Path
@@ -364,12 +362,15 @@ class _Walk:
 
     def _values(self, node: yaml.Node) -> Iterator[yaml.Node]:
         keys: set[str] = set()
+        again: list[SpecError] = []
         for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
             if isinstance(key, yaml.ScalarNode) and not self._repeated_keys:
                 if key.value in keys:
-                    raise self._error(key, f'the key "{key.value}" is given twice.')
+                    again.append(self._error(key, f'the key "{key.value}" is given twice.'))
                 keys.add(key.value)
             yield value
+        if again:
+            raise in_one(again)
         yield from node.value if isinstance(node, yaml.SequenceNode) else ()
 
     def _error(self, node: yaml.Node, message: str) -> SpecError:

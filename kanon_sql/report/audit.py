@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kanon_sql.models.cells import words as cells
 from kanon_sql.models.events import words as events
 from kanon_sql.models.synthetic import words as synthetic
 from kanon_sql.report import policies
@@ -21,6 +20,7 @@ from kanon_sql.report.document import (
     Verdicts,
 )
 from kanon_sql.report.words import numbers, tables
+from kanon_sql.report.words.check_phrases import words_on_cells
 from kanon_sql.report.words.numbers import wording
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import AuditFindings, TableResult
@@ -66,6 +66,7 @@ def _findings(table: TableResult) -> Iterator[Block]:
 
 def _findings_on_cells(table: CellsResult) -> Iterator[Block]:
     """The findings on a published table."""
+    cells = words_on_cells()
     yield Heading(cells.headline_of_cells(table))
     yield Prose([cells.cells_sentence(table)])
     if table.checks:
@@ -121,8 +122,11 @@ def attackers(table: TableResult) -> Iterator[Grid]:
     """The shares of people for whom each attack on a synthetic table succeeds."""
     attacks = synthetic.attacks(table)
     if attacks:
-        header = GridRow((numbers.wording("synthetic")["title"],), ("original", "holdout"))
-        rows = [GridRow((each.words,), (each.original, each.holdout)) for each in attacks]
+        shown = ("original", "holdout") if table.holdout else ("original",)
+        header = GridRow((numbers.wording("synthetic")["title"],), shown)
+        rows = [
+            GridRow((each.words,), (each.original, each.holdout)[: len(shown)]) for each in attacks
+        ]
         yield Grid("", header, rows)
 
 

@@ -15,6 +15,7 @@ from kanon_sql.report.words.numbers import number
 
 if TYPE_CHECKING:
     from kanon_sql.models.events.words import CurvePoint
+    from kanon_sql.models.synthetic.words import HoldoutComparison
     from kanon_sql.report.words.tables import Bin
     from kanon_sql.results.release import Tradeoff
 
@@ -136,6 +137,51 @@ def known_events(curve: Sequence[CurvePoint]) -> Chart:
         values,
         layer=[line, interval],
     )
+
+
+def excesses(compared: Sequence[HoldoutComparison]) -> Chart:
+    """The difference of each check from the holdout, with its interval."""
+    values = [
+        {
+            "check": place,
+            "name": each.words,
+            "of": "difference",
+            "excess": each.excess,
+            "low": each.interval[0],
+            "high": each.interval[1],
+        }
+        for place, each in enumerate(compared, start=1)
+    ]
+    low = min(0, *(each.interval[0] for each in compared))
+    high = max(0, *(each.interval[1] for each in compared))
+    step = _step((high - low) / _TICKS)
+    ticks = [step * at for at in range(math.floor(low / step), math.ceil(high / step) + 1)]
+    x = _number(
+        "check",
+        title="check",
+        scale={"domain": [0.5, len(values) + 0.5]},
+        axis={"values": [datum["check"] for datum in values], "format": "d"},
+    )
+    y = _number(
+        "excess",
+        title="above the holdout",
+        scale={"domain": [ticks[0], ticks[-1]]},
+        axis={"format": "%", "values": ticks},
+    )
+    colour = {"color": {**_series("of", ["difference"], _BLUE), "legend": None}}
+    constant = {
+        channel: {"field": "of", "legend": None, "scale": {"domain": ["difference"], "range": [of]}}
+        for channel, of in (("size", 90), ("shape", "circle"))
+    }
+    point = {
+        "mark": {"type": "point", "filled": True},
+        "encoding": {"x": x, "y": y, **colour, **constant},
+    }
+    interval = {
+        "mark": {"type": "rule", "strokeWidth": 2},
+        "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, **colour},
+    }
+    return _chart("Difference from the holdout by check", values, layer=[point, interval])
 
 
 def cost_of_k(tradeoff: Tradeoff, chosen: int | None = None) -> Chart:

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from kanon_sql.errors import InputError
+from kanon_sql.report.display import Displayed
 from kanon_sql.report.document import Block, Change, Changes, Heading, Prose, Verdicts
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict
 from kanon_sql.report.words.numbers import NONE, figure_name, percent, printable, sentence
+from kanon_sql.results.check import CheckResult
 from kanon_sql.results.compared import Figure
 from kanon_sql.results.confidential import check_for_outsiders
 from kanon_sql.results.diff import SEVERAL_RELEASES, CheckDiff, Diff, TableDiff
-from kanon_sql.results.identity import CELL_QUESTION, QUESTION
-from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.results.identity import QUESTION
+from kanon_sql.results.table import TableResult
 
 _ALWAYS_SHOWN = ("records", "classes", "k", "cells")
 """Summary figures shown even if unchanged."""
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Displayed, Diff):
+    """The changes from one result to the next. Its string form is the command's output."""
+
+    def page(self) -> Iterator[Block]:
+        """The comparison in words and figures, for any writer of `kanon_sql.report`."""
+        return page(self)
+
+    def _in_a_line(self) -> str:
+        return f"{self.old} → {self.new}: {'worse' if self.is_worse else 'not worse'}"
 
 
 def page(diff: Diff) -> Iterator[Block]:
@@ -73,7 +88,7 @@ def _headline(table: TableDiff) -> str:
 
 def _notes(table: TableDiff) -> Iterator[str]:
     """Reasons for differences other than the data, and failed tables."""
-    changed = ", ".join((QUESTION | CELL_QUESTION)[key] for key in table.changed_questions)
+    changed = ", ".join(QUESTION[key] for key in table.changed_questions)
     if not table.is_comparable:
         yield (f"The question changed ({changed}), so no figures are compared.")
     elif changed:

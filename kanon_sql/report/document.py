@@ -247,7 +247,7 @@ class Choices(NamedTuple):
     figures: Sequence[int] = ()
     """The columns of figures."""
     caption: str = ""
-    style: Literal["fields", "card", "table", "list"] = "fields"
+    style: Literal["fields", "card", "table", "list", "next"] = "fields"
     method: Literal["get", "post"] = "get"
 
 

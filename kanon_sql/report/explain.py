@@ -13,30 +13,20 @@ import textwrap
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
 from kanon_sql.errors import SpecError, did_you_mean
-from kanon_sql.models.base import Answer, Model
-from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
-from kanon_sql.models.cells.plan import (
-    CellStatements,
-    Exactness,
-    cell_question,
-    node_names,
-    table_of,
-)
-from kanon_sql.models.cells.published_plan import statements_on
+from kanon_sql.models import FAMILIES
+from kanon_sql.models.base import Model
+from kanon_sql.models.catalogue import ALL_MODELS, MODELS, family_part
 from kanon_sql.models.described import descriptions
 from kanon_sql.models.examples import PERSON, QUASI_IDENTIFIERS, CellExample, Example, records
 from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.binding import bind
 from kanon_sql.plan.resolve import resolve
-from kanon_sql.question.hierarchy import GeneralizationHierarchy
-from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.question_parts import EarlierReleaseSpec, OriginalSpec, ReferenceSpec
-from kanon_sql.question.spec import TableSpec
+from kanon_sql.question.spec import table_spec
 from kanon_sql.report.guides import (
     DBT,
     folded,
@@ -79,7 +69,8 @@ def explained(name: str | None) -> str:
     """
     if name is None:
         return overview()
-    pages = {_folded_name(model.title): name for name, model in (ALL_MODELS | METRICS).items()}
+    pages = {_folded_name(model.title): name for name, model in ALL_MODELS.items()}
+    pages |= {_folded_name(metric.title): name for name, metric in METRICS.items()}
     pages |= {_folded_name(model): model for model in (*ALL_MODELS, *METRICS, DBT, *guide_names())}
     key = _folded_name(name)
     without_underscores = {alias.replace("_", ""): page_name for alias, page_name in pages.items()}
@@ -146,7 +137,8 @@ def page(name: str) -> str:
     if isinstance(example, CellExample):
         failing, holding = "this table", "this one"
         fails, holds = example.fails, example.holds
-        other_tables, sql = _second_table(example), _sql_of_cells(name, example)
+        other_tables = _second_table(example)
+        sql = family_part(model.family, "published_plan").deciding(model, example)
     else:
         failing, holding, letters = "these six records", "these", [sentence("letters_of_formulas")]
         fails, holds = example.rows(example.fails), example.rows(example.holds)
@@ -184,40 +176,6 @@ def _second_table(example: CellExample) -> Iterator[str]:
     yield from paragraph(f"kanon-sql tables FILE {example.options} reads them.", "  ", "      ")
 
 
-def _sql_of_cells(name: str, example: CellExample) -> Statement | None:
-    """The statement that decides a model of cells, as planned for its example; None where it is
-    computed step by step."""
-    if name == "derivable":
-        return None
-    figures = {
-        column
-        for index, column in enumerate(example.columns)
-        if all(isinstance(row[index], int) for row in example.fails)
-    }
-    columns = tuple(
-        Column(column, "INTEGER" if column in figures else "VARCHAR") for column in example.columns
-    )
-    spec = PublishedSpec(
-        source="cells",
-        checks=[CELL_MODELS[name](**example.parameters)],
-        against={"against": {"source": "before"}} if example.second else {},
-        **example.settings,
-    )
-
-    def of_table(source: str) -> CellStatements:
-        table_spec = table_of(spec).model_copy(update={"source": source})
-        roles = resolve(table_spec, Table(source, f'"{source}"', columns), {})
-        cells = statements_on(cell_question(spec, bind(roles)))
-        return replace(cells, exact=Exactness(0, typed=True))
-
-    cells = of_table("cells")
-    if example.second:
-        n = example.parameters["n"]
-        return cells.differences("against", of_table("before"), list(spec.by), n)
-    two_of_each = {f"kanon_nodes_{node}": 2 for node in node_names(cells.question)}
-    return (cells.groups(two_of_each) if spec.cells else None) or cells.rules()
-
-
 def overview() -> str:
     """A line or two on each model, by kind, then on the metrics and pages."""
     lines = ["The models, by what they measure. kanon-sql explain NAME prints the page.", ""]
@@ -237,18 +195,8 @@ def overview() -> str:
 
 def _kinds() -> Iterator[tuple[str, list[str]]]:
     """The models by heading."""
-    headings: dict[Answer, str] = {
-        "sizes": "Sizes of classes",
-        "values": "What a class shares of a sensitive attribute",
-        "reference": "Linkage with a reference table",
-        "estimate": "Estimates for a sample of a population",
-        "earlier": "Several releases of the same people",
-        "events": "Many records of a person: what known events tell",
-        "synthetic": "Synthetic tables beside their original",
-        "cells": "Cells of a table that is published (kanon-sql tables)",
-    }
-    for answer, heading in headings.items():
-        yield heading, [name for name, model in ALL_MODELS.items() if model.answered_by == answer]
+    for family, heading in FAMILIES.items():
+        yield heading, [name for name, model in ALL_MODELS.items() if model.family == family]
 
 
 def _parameters(model: type[Model]) -> Iterator[str]:
@@ -288,39 +236,23 @@ def _sql(name: str, example: Example) -> Statement:
         Column(column, "INTEGER" if column == "income" else "VARCHAR") for column in example.columns
     )
     model = MODELS[name]
-    spec = TableSpec(
+    spec = table_spec(
         source="patients",
-        quasi_identifiers=dict.fromkeys(
-            () if example.events else QUASI_IDENTIFIERS, GeneralizationHierarchy()
-        ),
-        events=dict.fromkeys(example.events, GeneralizationHierarchy()),
+        quasi_identifiers={} if example.roles else QUASI_IDENTIFIERS,
         sensitive=[example.sensitive] if "sensitive" in model.model_fields else [],
         original=OriginalSpec(source="original") if example.original else None,
-        entity=PERSON if example.earlier or example.events else None,
+        entity=PERSON if example.earlier or example.roles else None,
         references={"register": ReferenceSpec(source="register")} if example.reference else {},
         earlier_releases={"before": EarlierReleaseSpec(source="before")} if example.earlier else {},
         checks=[model(**example.parameters)],
+        **example.roles,
     )
     other_tables = {
         (kind, name): Table(name, f'"{name}"', columns) for kind, name, _ in spec.other_tables()
     }
     roles = resolve(spec, Table("patients", '"patients"', columns), other_tables)
     plan = plan_audit(bind(roles))
-    wanted = _step(model, example)
-    return next(statement for statement in plan.statements if statement.name == wanted)
-
-
-def _step(model: type[Model], example: Example) -> str:
-    """The name of the step that decides a model."""
-    if example.events:
-        return f"{model.name()}_{example.parameters['m']}"
-    if example.earlier:
-        return "composed_before"
-    if example.original:
-        steps = {"replicated_uniques": "synthetic_classes"}
-        is_of_values = "sensitive" in model.model_fields
-        own = f"synthetic_{example.sensitive}" if is_of_values else model.name()
-        return steps.get(model.name(), own)
-    if example.reference:
-        return "delta_presence_register" if model.of_reference else "k_map_register"
-    return "classes"
+    serving = [statement for statement in plan.statements if model in statement.models]
+    of_size = f"{name}_{example.parameters.get('m')}"
+    named = (statement for statement in serving if statement.name == of_size)
+    return next(named, (serving or plan.statements)[0])

@@ -37,6 +37,8 @@ _REASONS = {
     "pivot": "PIVOT",
     "columns_expression": "an expression on COLUMNS()",
     "statement": "a statement that is no SELECT",
+    "union": "a UNION by place of tables whose columns nobody listed",
+    "recursion": "a query that reads itself and never settles",
 }
 _HOWS = {
     "carried": "The value itself: renamed, cast, spelled otherwise, by default, or in part.",
@@ -119,13 +121,13 @@ def _verdict(model: ModelLineage) -> Verdict:
     if tells:
         extent.append(f"selected by {', '.join(tells)}: being in this model tells it")
     extent += model.notes if model.gap else ()
-    told = printable("; ".join(extent))
-    return Verdict(status, printable(model.name), _exposed(model), told, label)
+    words = printable("; ".join(extent))
+    return Verdict(status, printable(model.name), _exposed(model), words, label)
 
 
 def _audit(model: ModelLineage) -> str:
     if model.audit == "partly":
-        named = [name for name in model.missing if name != "*"]
+        named = [name for name in dict.fromkeys(model.missing) if name != "*"]
         named += ["columns that nobody listed"] if "*" in model.missing else []
         return f"audited without {', '.join(named)}"
     return "no rules" if model.exposure == "table" else "not audited"
@@ -134,7 +136,8 @@ def _audit(model: ModelLineage) -> str:
 def _exposed(model: ModelLineage) -> str:
     """The exposing columns in words, and what can't be told."""
     roles = (*_EXPOSING, "sensitive") if model.kind == "groups" or not model.exposes else _EXPOSING
-    parts = [_column(column) for column in model.columns if column.role in roles]
+    # A join may give several columns one name.
+    parts = [*dict.fromkeys(_column(each) for each in model.columns if each.role in roles)]
     own = [each for each in model.cant_tell if each.node == model.name]
     passed = sorted({each.node for each in model.cant_tell} - {model.name})
     parts += [f"can't tell: {_doubt(each)}" for each in own]
@@ -157,8 +160,9 @@ def _column(column: ColumnLineage) -> str:
 
 
 def _doubt(doubt: Unclear) -> str:
-    line = f", compiled line {doubt.compiled_line}" if doubt.compiled_line else ""
-    return f"{_REASONS[doubt.reason].format(doubt.what)} ({doubt.file}{line})"
+    line = f"compiled line {doubt.compiled_line}" if doubt.compiled_line else ""
+    place = ", ".join(filter(None, (doubt.file, line)))
+    return f"{_REASONS[doubt.reason].format(doubt.what)} ({place})"
 
 
 def _composed(composition: Composition) -> Iterator[str]:

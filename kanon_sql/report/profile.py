@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from kanon_sql.models.events import words as events
+from kanon_sql.question.roles import ROLES
 from kanon_sql.report.audit import curve_grid
 from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose, named_row
 from kanon_sql.report.words import tables
@@ -273,13 +274,7 @@ _LOOKS = {
     "identifier": "identifier",
     "sensitive": "sensitive",
 }
-_ROLES = {
-    "sensitive": "sensitive, as named",
-    "identifier": "an identifier, as named",
-    "entity": "the entity, as named",
-    "weight": "the weight, as named",
-    "household": "the household, as named",
-}
+_ROLES = {role.name or role.key: f"{role.phrase}, as named" for role in ROLES}
 
 
 def column_blocks(table: TableProfile) -> Iterator[Block]:

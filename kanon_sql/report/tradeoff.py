@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from kanon_sql.errors import no_records
 from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose, Verbatim
-from kanon_sql.report.release import distance, is_informative
+from kanon_sql.report.release_tables import distance, is_informative
 from kanon_sql.report.signed.evidence import folded
 from kanon_sql.report.words.numbers import (
     NONE,
@@ -18,7 +19,7 @@ from kanon_sql.report.words.numbers import (
     short_percent,
 )
 from kanon_sql.results.release import METRICS, Point, Tradeoff
-from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS
 
 _WIDEST_BAR = 20
 _TOLERANCE = 0.02
@@ -29,10 +30,8 @@ def page(tradeoff: Tradeoff, command: Callable[..., str] | None = None) -> Itera
     """The best levels for each k, with their loss. `command` gives the command that makes a
     release, with further options."""
     if tradeoff.status == "no_data":
-        yield Prose(
-            [f"{printable(tradeoff.name)} has no records, so there is nothing to compare."],
-            "strong",
-        )
+        empty = no_records(printable(tradeoff.name), "there is nothing to compare")
+        yield Prose([str(empty)], "strong")
         return
     search = tradeoff.search or (tradeoff.optimal and tradeoff.optimal.search)
     nodes = (
@@ -98,7 +97,7 @@ def _costs(tradeoff: Tradeoff, points: Sequence[Point], above: str = "") -> Grid
 def _levels(points: Sequence[Point]) -> Grid:
     rows, before = [], None
     for point in points:
-        words = _levels_in_words(point)
+        words = levels_in_words(point)
         precision = short_percent(point.metrics.precision if point.metrics else None)
         rows.append(
             GridRow((f"{point.k:>4}", "the same" if words == before else words), (precision,))
@@ -107,7 +106,8 @@ def _levels(points: Sequence[Point]) -> Grid:
     return Grid("At these levels:", GridRow(("   k", "levels"), ("precision",)), tuple(rows))
 
 
-def _levels_in_words(point: Point) -> str:
+def levels_in_words(point: Point) -> str:
+    """The levels of a k above the raw values."""
     if point.levels is None or point.labels is None:
         return "no levels hold"
     raised = [

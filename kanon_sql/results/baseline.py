@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from kanon_sql.errors import SpecError, option, plural
 from kanon_sql.models.catalogue import ALL_MODELS
+from kanon_sql.results.check import CheckResult, InBaseline
 from kanon_sql.results.compared import (
     VIOLATING,
     Figure,
@@ -29,7 +30,6 @@ from kanon_sql.results.compared import (
 )
 from kanon_sql.results.diff import By, CheckDiff, TableDiff, table_diff
 from kanon_sql.results.identity import (
-    CELL_QUESTION,
     QUESTION,
     check_key,
     other_questions,
@@ -37,14 +37,8 @@ from kanon_sql.results.identity import (
 )
 from kanon_sql.results.seal import sealed
 from kanon_sql.results.stored import BASELINE_VERSION, read_baseline
-from kanon_sql.results.table import (
-    AuditFindings,
-    CheckResult,
-    InBaseline,
-    Rows,
-    TableResult,
-    status_of,
-)
+from kanon_sql.results.table import AuditFindings, TableResult, status_of
+from kanon_sql.results.tabular import Rows
 from kanon_sql.results.version import FORMAT, VERSION
 
 Findings = TypeVar("Findings", bound=AuditFindings)
@@ -160,9 +154,7 @@ class Baseline:
                 f"the baseline has no table {table.name}, so it accepts nothing here. It has "
                 f"{names}."
             )
-        changed = ", ".join(
-            (QUESTION | CELL_QUESTION)[key] for key in other_questions(same_name[0], table)
-        )
+        changed = ", ".join(QUESTION[key] for key in other_questions(same_name[0], table))
         return (
             f"the baseline has another question about {table.name} ({changed}), so it accepts "
             "nothing here. kanon-sql baseline writes it again."
@@ -327,7 +319,8 @@ def _judged(check: CheckDiff, table: TableDiff) -> CheckResult:
     of_table = list(_table_figures(new, table))
     worse = tuple(_worse(check, own, of_table))
     of_old = flat_figures(old)
-    then = {figure.name: of_old[figure.name] for figure in check.figures}
+    compared = [*(figure.name for figure in check.figures), *_beyond_intervals(new)]
+    then = {name: of_old[name] for name in compared if name in of_old}
     sizes = {name: getattr(table.old.summary, name) for name in ("records", "people", "classes")}
     known_sizes = {name: size for name, size in sizes.items() if size is not None}
     return replace(
@@ -364,3 +357,16 @@ def _worse(check: CheckDiff, own: Sequence[Figure], of_table: Sequence[Figure]) 
     for figure in (*own, *of_table):
         if figure.change in ("worse", "changed"):
             yield figure.name
+    yield from sorted(_beyond_intervals(check.new) - _beyond_intervals(check.old))
+
+
+def _beyond_intervals(check: CheckResult) -> set[str]:
+    """The figures whose whole interval is above its bound."""
+    figures = flat_figures(check)
+    return {
+        figure
+        for threshold, (figure, ends) in model_of(check).interval_bounds.items()
+        if figures.get(ends) is not None
+        and check.parameters.get(threshold) is not None
+        and figures[ends][0] > check.parameters[threshold]
+    }

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self
 
-from kanon_sql.results.table import CheckResult, JsonPart, Rows, TableResult, json_of_part
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.json_part import JsonPart, json_of_part
+from kanon_sql.results.table import TableResult
+from kanon_sql.results.tabular import Rows
 
 CellFigure = Literal["count", "magnitude"]
 
@@ -87,8 +90,9 @@ class CellCheckResult(CheckResult):
         return self.holds is None and self.details.get("evidence") == "totals"
 
     @property
-    def figures(self) -> dict[str, Any]:
-        return {"achieved": self.achieved, **self.details}
+    def violations(self) -> dict[str, Any]:
+        """None, as the number of violating cells is in `details`."""
+        return {}
 
     def to_dict(self) -> dict[str, Any]:
         """Without the counts of classes, which a rule for cells doesn't have."""
@@ -163,6 +167,9 @@ MOST_SHOWN = 5
 class CellsResult(TableResult):
     """The audit of one published table."""
 
+    command: ClassVar[str] = "tables"
+    has_classes: ClassVar[bool] = False
+
     by: tuple[str, ...] = ()
     value: str | None = None
     contributor: str | None = None
@@ -184,6 +191,14 @@ class CellsResult(TableResult):
     pooled_below: int | None = field(default=None, repr=False, compare=False)
     """The least count that is shown, to an external audience; None where all are."""
 
+    @property
+    def question(self) -> dict[str, Any]:
+        parts = {key: getattr(self, key) for key in _QUESTION}
+        return parts | {"by": sorted(self.by), "against": sorted(self.against)}
+
+    def naming_every_cell(self) -> Self:
+        return replace(self, most_named=None)
+
     def to_dict(self) -> dict[str, Any]:
         written = super().to_dict() | {
             "summary": self.cells.to_dict(),
@@ -195,6 +210,11 @@ class CellsResult(TableResult):
         )
 
 
+_QUESTION = (
+    *("by", "value", "contributor", "weight", "published", "margins", "totals", "figure"),
+    *("where", "first", "against"),
+)
+"""The fields that affect the meaning of every check."""
 KEYS_OF_CELLS = (
     *("name", "engine", "status", "warnings", "by", "value", "contributor", "weight", "published"),
     *("margins", "totals", "figure", "where", "first", "snapshots", "against", "summary", "checks"),

@@ -15,7 +15,8 @@ from typing import Any, Literal, NamedTuple
 from kanon_sql.models.base import Model, Worst
 from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS
 from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import TableResult
 from kanon_sql.sql.quoting import SLACK_OF_DISTANCES
 
 Change = Literal["same", "better", "worse", "changed"]
@@ -145,7 +146,10 @@ DESCRIBED = {
     "by_size.singled_out": "a part of `achieved`",
     **{
         f"holdout.{name}": "of the comparison with a holdout"
-        for name in ("attacked", "share", "share_in_original", "excess", "interval")
+        for name in (
+            *("attacked", "found", "matched", "average"),
+            *("share", "share_in_original", "excess", "interval"),
+        )
     },
 }
 """The figures of a check that make it neither better nor worse, each with the reason."""

@@ -13,9 +13,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from kanon_sql.models.catalogue import ALL_MODELS
+from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS
 from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.table import AuditFindings, CheckResult, PolicyOutcome, Rows, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import AuditFindings, PolicyOutcome, TableResult
+from kanon_sql.results.tabular import Rows
 
 CONFIDENTIAL = "confidential"
 FEWER, LESS, MORE = "fewer than", "less than", "more than"
@@ -73,10 +75,9 @@ def confidential_of(table: TableResult) -> set[str]:
     """The parameters that a table's spec or policies want kept, as in dominance.k. The threshold of
     a cell is that of a class in a table of records."""
     hidden = {path for policy in table.policies for path in policy.confidential}
-    own = set(table.confidential) if isinstance(table, CellsResult) else set()
     is_of_cells = any(policy.for_cells for policy in table.policies)
     as_classes = {"k_anonymity.k"} if is_of_cells and "min_contributors.n" in hidden else set()
-    return hidden | own | as_classes
+    return hidden | {*table.confidential} | as_classes
 
 
 def _of_records(table: TableResult) -> TableResult:
@@ -127,7 +128,9 @@ def _models(hidden: Collection[str]) -> set[str]:
     return models | (CONCENTRATION if models & CONCENTRATION else set())
 
 
-CONCENTRATION = {"dominance", "p_percent"}
+CONCENTRATION = {
+    name for name, model in CELL_MODELS.items() if getattr(model, "of_concentration", False)
+}
 
 
 def _check(check: CheckResult, hidden: Collection[str], size: int) -> CheckResult:
@@ -150,13 +153,14 @@ def _check(check: CheckResult, hidden: Collection[str], size: int) -> CheckResul
 def _coarse(check: CheckResult) -> Any:
     """A concentration with two digits, as more of them give a contributor's value where the total
     is known; the threshold itself where the digits would tell another verdict."""
-    achieved, threshold = check.achieved, check.parameters.get(_THRESHOLDS[check.model])
+    model = ALL_MODELS[check.model]
+    achieved, threshold = check.achieved, check.parameters.get(model.thresholds[0])
     if not isinstance(achieved, int | float):
         return achieved
     coarse = float(f"{achieved:.2g}")
     if threshold is None or check.holds is None:
         return coarse
-    if check.model == "dominance":
+    if model.worst == "greatest":
         is_kept = (coarse <= threshold) == check.holds
         words = f"{MORE} {threshold:g}"
     else:
@@ -165,9 +169,6 @@ def _coarse(check: CheckResult) -> Any:
     if is_kept:
         return coarse
     return float(threshold) if check.holds else words
-
-
-_THRESHOLDS = {"dominance": "k", "p_percent": "p"}
 
 
 def _without_shortfall(check: CheckResult) -> CheckResult:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from kanon_sql.models.base import Worst
 from kanon_sql.results.cells import CellsResult
+from kanon_sql.results.check import CheckResult
 from kanon_sql.results.compared import (
     Change,
     Figure,
@@ -23,10 +24,11 @@ from kanon_sql.results.identity import (
     OTHER_RECORDS,
     check_key,
     other_questions,
-    question,
     table_key,
 )
-from kanon_sql.results.table import CheckResult, ResultFile, TableResult, Tabular, plain_json
+from kanon_sql.results.json_part import plain_json
+from kanon_sql.results.table import ResultFile, TableResult
+from kanon_sql.results.tabular import Tabular
 from kanon_sql.results.version import FORMAT, VERSION
 
 By = Literal["share", "count"]
@@ -177,7 +179,7 @@ class TableDiff:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Former quasi-identifiers and entity, no longer used: the question is weaker."""
-        if self.old is None or self.new is None or isinstance(self.new, CellsResult):
+        if self.old is None or self.new is None or not self.new.has_classes:
             return ()
         columns = (*self.old.quasi_identifiers, *([self.old.entity] if self.old.entity else ()))
         used = {*self.new.quasi_identifiers, self.new.entity}
@@ -229,7 +231,7 @@ class TableDiff:
             "presence": self.presence,
             "status": {**_old_and_new(old, new, "status"), "change": self.status_change},
             "question": {
-                key: {"old": question(old).get(key), "new": question(new).get(key)}
+                key: {"old": old.question.get(key), "new": new.question.get(key)}
                 for key in self.changed_questions
                 if old and new
             },
@@ -399,6 +401,11 @@ def table_diff(old: TableResult | None, new: TableResult | None, by: By) -> Tabl
         tuple(_risks(old.risk, new.risk, members)),
         tuple(_check(*pair, tables) for pair in _paired_checks(old, new)),
     )
+    if old.original and new.original:
+        # The records of a synthetic table are nobody, whatever their classes.
+        compared = replace(
+            compared, summary=_unjudged(compared.summary), risks=_unjudged(compared.risks)
+        )
     return compared if compared.is_comparable else _not_compared(compared)
 
 

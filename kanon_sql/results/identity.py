@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from kanon_sql.models.catalogue import ALL_MODELS
-from kanon_sql.results.cells import CellsResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.json_part import plain_json
 from kanon_sql.results.seal import canonical
-from kanon_sql.results.table import CheckResult, TableResult, plain_json
+from kanon_sql.results.table import TableResult
 
 QUESTION = {
     "quasi_identifiers": "quasi-identifiers",
@@ -19,9 +20,6 @@ QUESTION = {
     "where": "filter",
     "first": "number of first records",
     "sources": "references or hierarchies",
-}
-"""The parts of a question that must agree for tables to be comparable, with their display names."""
-CELL_QUESTION = {
     "by": "dimensions",
     "value": "value",
     "contributor": "contributor",
@@ -30,11 +28,10 @@ CELL_QUESTION = {
     "margins": "margins",
     "totals": "what totals are",
     "figure": "kind of figure",
-    "where": "filter",
-    "first": "number of first records",
     "against": "second tables",
 }
-"""The same for a published table."""
+"""The parts of a question that must agree for tables to be comparable, with their display names;
+first those of a table of records."""
 OTHER_RECORDS = ("where", "first", "sources", "against")
 """Parts that may differ while figures stay comparable: another filter is like another file."""
 
@@ -54,33 +51,15 @@ def check_key(check: CheckResult, table: TableResult, *, thresholds: bool = True
     return f"{check.model} {_canonical(parameters)}"
 
 
-def question(table: TableResult) -> dict[str, Any]:
-    """The parts of a table's question that affect the meaning of every check."""
-    if isinstance(table, CellsResult):
-        parts = {key: getattr(table, key) for key in CELL_QUESTION}
-        return parts | {"by": sorted(table.by), "against": sorted(table.against)}
-    question = {key: getattr(table, key) for key in QUESTION}
-    question["quasi_identifiers"] = sorted(table.quasi_identifiers)
-    question["events"] = sorted(table.events.columns) if table.events else None
-    question["levels"] = {
-        name: level for name, level in (table.levels or {}).items() if level
-    } or None
-    return question
-
-
 def table_key(table: TableResult) -> str:
     """Identity of a table: its name and question."""
-    return _canonical({"name": table.name, **question(table)})
+    return _canonical({"name": table.name, **table.question})
 
 
 def other_questions(one: TableResult, other: TableResult) -> list[str]:
     """Keys of `QUESTION` in which two tables differ."""
-    first, second = question(one), question(other)
-    return [
-        key
-        for key in QUESTION | CELL_QUESTION
-        if _canonical(first.get(key)) != _canonical(second.get(key))
-    ]
+    first, second = one.question, other.question
+    return [key for key in QUESTION if _canonical(first.get(key)) != _canonical(second.get(key))]
 
 
 def _canonical(value: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kanon_sql.results.table import UNWRITTEN, JsonPart
+from kanon_sql.results.json_part import UNWRITTEN, JsonPart
 
 Gate = Literal["published", "all"]
 Exposure = Literal[

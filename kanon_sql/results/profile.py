@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kanon_sql.results.table import IF_SET, UNWRITTEN, Events, JsonPart, Status
+from kanon_sql.results.json_part import IF_SET, UNWRITTEN, JsonPart
+from kanon_sql.results.table import Events, Status
 
 LooksLike = Literal[
     "identifier", "quasi_identifier", "sensitive", "free_text", "nested", "constant", "undecided"

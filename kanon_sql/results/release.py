@@ -8,19 +8,11 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Literal
 
-from kanon_sql.question.spec import EntityInRelease
-from kanon_sql.results.table import (
-    IF_SET,
-    INLINED,
-    UNWRITTEN,
-    AuditFindings,
-    CheckResult,
-    HistogramBin,
-    JsonPart,
-    Risk,
-    Rows,
-    Summary,
-)
+from kanon_sql.question.table import EntityInRelease
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.json_part import IF_SET, INLINED, UNWRITTEN, JsonPart
+from kanon_sql.results.table import AuditFindings, HistogramBin, Summary
+from kanon_sql.results.tabular import Risk, Rows
 
 Algorithm = Literal["datafly", "optimal", "local", "levels"]
 """How the levels of a release were found; `levels`: they were given."""

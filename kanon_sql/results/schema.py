@@ -22,25 +22,17 @@ from kanon_sql.results.cells import (
     CellsResult,
     CellSummary,
 )
+from kanon_sql.results.check import CheckDetails, CheckResult, InBaseline
 from kanon_sql.results.compared import Change, ThresholdChange
 from kanon_sql.results.diff import Presence
+from kanon_sql.results.json_part import IF_SET, INLINED, UNWRITTEN
 from kanon_sql.results.lineage import Carried, ProjectLineage, SelectedBy
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, Tradeoff
 from kanon_sql.results.seal import SEAL
 from kanon_sql.results.stored import BASELINE_VERSION
-from kanon_sql.results.table import (
-    IF_SET,
-    INLINED,
-    UNWRITTEN,
-    CheckDetails,
-    CheckResult,
-    FileDigest,
-    InBaseline,
-    Risk,
-    Status,
-    TableResult,
-)
+from kanon_sql.results.table import FileDigest, Status, TableResult
+from kanon_sql.results.tabular import Risk
 from kanon_sql.results.version import FORMAT, VERSION
 
 Schema = dict[str, Any]

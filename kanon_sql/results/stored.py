@@ -19,10 +19,10 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, SchemaValidator, core_schema
 
 from kanon_sql.errors import InputError, SpecError, kind_of
-from kanon_sql.models.base import Model
+from kanon_sql.models.base import CellModel, Model
 from kanon_sql.models.catalogue import model_named
-from kanon_sql.models.cells.models import CellModel
 from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, CellSummary
+from kanon_sql.results.check import CheckDetails, CheckResult
 from kanon_sql.results.confidential import CONFIDENTIAL, FEWER, LESS, MORE
 from kanon_sql.results.lineage import ProjectLineage
 from kanon_sql.results.profile import TableProfile
@@ -30,15 +30,13 @@ from kanon_sql.results.release import Anonymization, Recoded, ReleaseFindings, T
 from kanon_sql.results.seal import SEAL, is_broken
 from kanon_sql.results.table import (
     AuditFindings,
-    CheckDetails,
-    CheckResult,
     FileDigest,
     ResultFile,
-    Rows,
     Status,
     Summary,
     TableResult,
 )
+from kanon_sql.results.tabular import Rows
 from kanon_sql.results.version import FORMAT, VERSION
 
 KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number",

@@ -70,7 +70,7 @@ def clopper_pearson(successes: int, trials: int) -> tuple[float, float]:
     [0.0321, 0.3789]
     """
     try:
-        from scipy.special import betaincinv  # type: ignore[import-untyped]
+        from scipy.special import betaincinv
     except ImportError:
         raise SpecError(
             "a worksheet's confidence interval needs SciPy: pip install 'kanon-sql[estimates]'"

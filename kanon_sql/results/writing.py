@@ -184,8 +184,9 @@ def write_files(
         raise SpecError(f"{folder} can't be written: {error.strerror}.") from None
 
 
-def write_together(files: Mapping[Path, str], *, private: Iterable[Path] = ()) -> None:
-    """Write several files, all or none; `private` ones get mode 0600.
+def write_together(files: Mapping[Path, str | Path], *, private: Iterable[Path] = ()) -> None:
+    """Write several files, all or none: texts, or a finished file on the same disk, which is moved.
+    `private` ones get mode 0600.
 
     Raises `SpecError` where one can't be written.
     """
@@ -197,7 +198,7 @@ def write_together(files: Mapping[Path, str], *, private: Iterable[Path] = ()) -
 
 
 def _write_all(
-    folder: Path, files: Mapping[Path, str], private: frozenset[Path] = frozenset()
+    folder: Path, files: Mapping[Path, str | Path], private: frozenset[Path] = frozenset()
 ) -> None:
     """Write every temporary file first, then rename; on failure, restore the former content."""
     created = [path for path in _folders(folder, files) if not path.exists()]
@@ -208,12 +209,18 @@ def _write_all(
         ready = {}
         with ExitStack() as waiting:
             for file, text in files.items():
+                if isinstance(text, Path):
+                    ready[file] = text
+                    continue
                 ready[file] = waiting.enter_context(temporary_file(file))
                 ready[file].write_text(text, encoding="utf-8", newline="\n")
-            for file, new in ready.items():
+            for file in [*ready][:-1]:
                 before = file.read_bytes() if file.exists() else None
-                put_in_place(new, file, private=file in private)
+                put_in_place(ready[file], file, private=file in private)
                 undo.callback(_put_back, file, before)
+            # Nothing can fail after the last, so its former content, maybe large, is not kept.
+            for file in [*ready][-1:]:
+                put_in_place(ready[file], file, private=file in private)
         undo.pop_all()
 
 

@@ -7,7 +7,7 @@ the table's own columns. What is sent is generated from the checked AST, never t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 import sqlglot
@@ -69,12 +69,14 @@ def condition(
     dialect: str = DIALECT,
     *,
     doubted: bool = False,
+    mixed: Collection[str] = (),
 ) -> Condition:
     """Check `text` against the allow-list and the columns (name to type) of `table`.
 
     In DuckDB's dialect, text columns are cast where they are compared with a number or a date, as
     every column of a text file is text. `doubted` names are not repeated in errors, because the
-    first line of a text file may be a record. Raises `SpecError`.
+    first line of a text file may be a record. Columns that are `mixed`, of numbers and texts, are
+    read as text, so that a condition on their order must cast them. Raises `SpecError`.
     """
     expression = _parsed(text, dialect)
     for node in expression.walk():
@@ -82,7 +84,13 @@ def condition(
     with Faults() as faults:
         for column in expression.find_all(exp.Column):
             with faults.collected():
-                column.replace(_resolved_column(column, table, columns, doubted))
+                resolved = _resolved_column(column, table, columns, doubted)
+                if resolved.name in mixed and not _is_same_as_text(column):
+                    raise SpecError(
+                        f'where: "{resolved.name}" holds numbers and texts, and is read as text. '
+                        f'Say how it is compared: cast("{resolved.name}" as integer), or as text.'
+                    )
+                column.replace(resolved)
     if not _is_predicate(expression.unnest(), columns):
         raise SpecError(
             f"where: {truncated(text)!r} must be true or false, as in: age >= 18 and sex = 'F'."
@@ -224,6 +232,13 @@ def _resolved_column(
         quoted = f" If that is a text, write '{column.name}'." if is_text else ""
         raise SpecError(f"where: {error}{quoted}")
     return exp.column(matches[0], quoted=True)
+
+
+def _is_same_as_text(column: exp.Column) -> bool:
+    """Whether a column is cast, or compared in a way that an integer's text answers as well."""
+    parent = column.parent
+    is_null = isinstance(parent, exp.Is) and isinstance(parent.expression, exp.Null)
+    return is_null or isinstance(parent, exp.Cast | exp.EQ | exp.NEQ | exp.In | exp.Like)
 
 
 def _is_predicate(expression: exp.Expr, types: Mapping[str, str]) -> bool:

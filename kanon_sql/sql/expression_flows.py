@@ -6,7 +6,7 @@ Definitions 20.3 and 20.4.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -15,7 +15,6 @@ from kanon_sql.sql.flow_rules import (
     ASK,
     COMBINE,
     CONSTANT,
-    DERIVE,
     DERIVED,
     HASH,
     NOTHING,
@@ -28,6 +27,12 @@ from kanon_sql.sql.flow_rules import (
     rule_of,
     ruled,
 )
+from kanon_sql.sql.query_parts import (
+    aggregates,
+    called_function,
+    called_name,
+    with_columns,
+)
 from kanon_sql.sql.query_scope import (
     QueryScope,
     QuerySource,
@@ -37,11 +42,42 @@ from kanon_sql.sql.query_scope import (
     of_correlated,
 )
 
-_OWN_SCHEMAS = {"safe", "net", "keys", "hll_count", "pg_catalog", "sys", "system"}
+_OWN_SCHEMAS = {"safe", "net", "keys", "aead", "hll_count", "pg_catalog", "sys", "system"}
 """Schemas whose functions are the database's own."""
-_GROUPING = ("figure", "value")
 _PLAIN = ("keep", "default", "arithmetic", "concatenation", "hash", "cut", "function")
 """The rules that need the arguments alone."""
+
+
+def _rule_named(function: str) -> str | None:
+    """The rule of a function of this name; None if none is known."""
+    kind = exp.FUNCTION_BY_NAME.get(function.upper())
+    return rule_of(kind) if kind else known_functions().get(function.casefold())
+
+
+def _windows_of(node: exp.Expr, scope: QueryScope) -> Iterator[exp.Expr]:
+    """A window, and those named in WINDOW that it extends."""
+    seen = set[str]()
+    window: exp.Expr | None = node
+    while window is not None:
+        yield window
+        name = window.args["alias"].name.casefold() if window.args.get("alias") else ""
+        window = None if name in seen else scope.windows.get(name)
+        seen.add(name)
+
+
+def _partition(window: exp.Expr) -> Sequence[exp.Expr]:
+    partition: Sequence[exp.Expr] = window.args.get("partition_by") or ()
+    return partition
+
+
+def _order(window: exp.Expr) -> Sequence[exp.Expr]:
+    order = window.args.get("order")
+    return order.expressions if order else ()
+
+
+def _frame(window: exp.Expr) -> Sequence[exp.Expr]:
+    frame = window.args.get("spec")
+    return [*frame.iter_expressions()] if frame else []
 
 
 class ExpressionReader(ABC):
@@ -69,10 +105,12 @@ class ExpressionReader(ABC):
             self.same |= {(one, other) for other in right.persons if one != other}
 
     def _alias(self, name: str, scope: QueryScope) -> TracedColumn:
+        """What a column of the result carries, or any of those that share the name."""
         known = scope.aliases.pop(name)
-        value = known if isinstance(known, TracedColumn) else self._value(known, scope)
-        scope.aliases[name] = value
-        return value
+        if isinstance(known, list):
+            known = merged([self._value(each, scope) for each in known])
+        scope.aliases[name] = known
+        return known
 
     def _value(self, node: exp.Expr, scope: QueryScope) -> TracedColumn:
         """What the value of an expression carries."""
@@ -109,39 +147,50 @@ class ExpressionReader(ABC):
         whole = merged([NOTHING, *(each.whole() for each in scope.around())])
         if not whole.is_carrying:
             return NOTHING
-        doubts = self._doubt("unresolved_column", node.name, node)
-        return TracedColumn(whole.by(DERIVE).flows, whole.doubts | doubts)
+        return whole.doubted(self._doubt("unresolved_column", node.name, node))
 
     def _of_column(self, node: exp.Expr, scope: QueryScope) -> TracedColumn:
         assert isinstance(node, exp.Column)
         name, table = node.name.casefold(), node.args.get("table")
         if isinstance(node.this, exp.Star) and table is not None:
-            sources = [each for each in scope.sources if each.name == table.name.casefold()]
-            return merged([NOTHING, *(each.whole for each in sources)]).by(COMBINE)
+            return self._of_column(exp.column(table.name), scope).by(COMBINE)
+        if isinstance(node.this, exp.Parameter | exp.PositionalColumn):
+            return self._of_position(node.this, scope)
         if node.parts[0].name.casefold() in scope.parameters:
             return NOTHING
         found = self._candidates(node, scope)
         values = [source.get_or_rest(column) for source, column in found]
-        if table is None and not any(source.get(column) for source, column in found):
-            if name in scope.aliases:
-                values.append(self._alias(name, scope))
-            # The name of a table is its whole row.
-            rows = [each for within in scope.around() for each in within.sources]
-            values += [row.whole.by(COMBINE) for row in rows if row.name == name]
-        return (
-            merged([NOTHING, *values] if len(values) > 1 else values)
-            if values
-            else (self._unresolved(node, scope))
-        )
+        # ClickHouse takes the alias before the column.
+        is_alias_first = self._dialect == "clickhouse" and name in scope.aliases
+        if table is None and (
+            is_alias_first or not any(source.get(column) for source, column in found)
+        ):
+            for within in scope.around():
+                if name in within.aliases:
+                    values.append(self._alias(name, within))
+                # The name of a table is its whole row.
+                rows = (row for row in within.sources if row.name == name)
+                values += [row.whole.by(COMBINE) for row in rows]
+        if not values or not all(source.relation.may_have(column) for source, column in found):
+            values.append(self._unresolved(node, scope))
+        return merged([NOTHING, *values] if len(values) > 1 else values)
 
     def _candidates(self, node: exp.Column, scope: QueryScope) -> list[tuple[QuerySource, str]]:
         """The tables that may have a column, each with the column's name."""
         *prefix, name = (part.name.casefold() for part in node.parts)
-        for within in scope.around():
-            for source in reversed(within.sources):
-                if prefix and source.name in (prefix[-1], prefix[0]):
-                    correlate(scope, within)
-                    return [(source, name if source.name == prefix[-1] else prefix[1])]
+        qualified: list[tuple[QuerySource, str]] = []
+        for within in scope.around() if prefix else ():
+            qualified = [
+                (source, name if source.name == prefix[-1] else prefix[1])
+                for source in within.sources
+                if source.name in (prefix[-1], prefix[0])
+            ]
+            if qualified:
+                correlate(scope, within, qualified)
+                having = [each for each in qualified if each[0].relation.may_have(each[1])]
+                if having:
+                    return having
+                break
         name = prefix[0] if prefix else name
         if name in scope.parameters:
             return []
@@ -150,17 +199,14 @@ class ExpressionReader(ABC):
             listed = [each for each in within.sources if name in each.relation.by_name]
             listed = within.shared.get(name, listed)
             if listed:
-                correlate(scope, within)
+                correlate(scope, within, ((source, name) for source in listed))
                 return [*maybe, *((source, name) for source in listed)]
-            if not maybe:
-                maybe = [
-                    (source, name)
-                    for source in within.sources
-                    if source.relation.is_open or source.relation.is_unknown
-                ]
-                if maybe and name not in within.aliases:
-                    correlate(scope, within)
-        return maybe
+            if not qualified:
+                more = [(each, name) for each in within.sources if each.relation.may_have(name)]
+                if more and name not in within.aliases and not (maybe and scope.is_beside):
+                    correlate(scope, within, more)
+                maybe += more
+        return qualified or maybe
 
     def _of_lambda(self, node: exp.Expr, scope: QueryScope) -> TracedColumn:
         before = scope.parameters
@@ -208,7 +254,7 @@ class ExpressionReader(ABC):
     def _of_within(self, node: exp.Expr, scope: QueryScope) -> TracedColumn:
         value, order = self._value(node.this, scope), node.expression.expressions
         values = merged([NOTHING, *(self._value(each, scope) for each in order)])
-        return merged([value, values.by(RANK)]) if value.flows else values
+        return merged([value, values.by(RANK) if value.flows else values])
 
     def _of_figure(self, node: exp.Expr, scope: QueryScope) -> TracedColumn:
         scope.has_aggregate = True
@@ -226,7 +272,7 @@ class ExpressionReader(ABC):
 
     def _of_filter(self, node: exp.Expr, scope: QueryScope) -> TracedColumn:
         value, asked = self._value(node.this, scope), self._condition([node.expression.this], scope)
-        if rule_of(type(_called_function(node))) == "figure":
+        if rule_of(type(called_function(node))) == "figure":
             asked = asked.by(scope.figure)
         return merged([value, asked]) if asked.is_carrying else value
 
@@ -234,25 +280,29 @@ class ExpressionReader(ABC):
         return NOTHING
 
     def _of_window(self, node: exp.Expr, scope: QueryScope) -> TracedColumn:
-        named = node.args.get("alias")
-        over = scope.windows.get(named.name.casefold(), node) if named is not None else node
-        partition = [self._value(each, scope) for each in over.args.get("partition_by") or ()]
-        order_by = node.args.get("order") or over.args.get("order")
-        order = merged(
-            self._value(each, scope) for each in (order_by.expressions if order_by else ())
+        windows = [*_windows_of(node, scope)]
+        partition, order, frame = (
+            [self._value(each, scope) for window in windows for each in part(window)]
+            for part in (_partition, _order, _frame)
         )
-        called = _called_function(node)
+        called = called_function(node)
+        key = merged(order)
+        is_key = not partition and {each.role for each in key.flows} == {"entity"}
+        place = merged([NOTHING, key.by(HASH if is_key else RANK)])
+        bounds = ruled("function", frame)
         if rule_of(type(called)) == "rank":
-            is_key = not partition and {each.role for each in order.flows} == {"entity"}
-            return merged([NOTHING, order.by(HASH if is_key else RANK)])
+            return merged([place, ruled("function", self._arguments(called, scope))])
         is_loose = any(not (each.flows or each.is_constant) for each in partition)
-        of_person = bool(order_by) or is_loose or any(each.persons for each in partition)
+        of_person = bool(order) or is_loose or any(each.persons for each in partition)
         figure, has_aggregate = scope.figure, scope.has_aggregate
         scope.figure = ASK if of_person else AGGREGATE
         value = self._value(node.this, scope)
         inside = any(aggregates(each) for each in called.iter_expressions())
         scope.figure, scope.has_aggregate = figure, has_aggregate or inside
-        return value._replace(figure=None, is_constant=False)
+        if isinstance(called, exp.Count | exp.Sum) and not value.flows:
+            # In an order it numbers the records.
+            value = merged([value, place])
+        return merged([value, bounds])._replace(figure=None, is_constant=False)
 
     # --- subqueries -------------------------------------------------------------------------
 
@@ -260,8 +310,8 @@ class ExpressionReader(ABC):
         """What the columns of a subquery carry, and what its conditions ask."""
         relation = of_correlated(self._query(node, scope.ctes, scope))
         scope.people |= relation.people
-        told = TracedColumn(dict.fromkeys(relation.selected, DERIVED))
-        return relation.whole, merged([NOTHING, relation.asks.by(ASK), told])
+        selecting = TracedColumn(dict.fromkeys(relation.selected, DERIVED))
+        return relation.whole, merged([NOTHING, relation.asks.by(ASK), selecting])
 
     def _of_subquery(self, node: exp.Expr, scope: QueryScope) -> TracedColumn:
         return merged(self._inside(node, scope))
@@ -285,12 +335,14 @@ class ExpressionReader(ABC):
         whole = scope.whole()
         if not whole.is_carrying:
             return NOTHING
-        doubts = self._doubt("columns_expression", "", node)
-        return TracedColumn(whole.by(DERIVE).flows, whole.doubts | doubts)
+        return whole.doubted(self._doubt("columns_expression", "", node))
 
     def _of_unknown(self, node: exp.Expr, scope: QueryScope) -> TracedColumn:
         values = self._arguments(node, scope)
         rule = known_functions().get(node.name.casefold())
+        if isinstance(node, exp.CombinedAggFunc) and rule is None:
+            name = node.name.casefold().removesuffix("if")
+            rule = _rule_named(name)
         if rule is None:
             return self._doubtful(called_name(node), node, values, scope)
         if rule in ("figure", "value"):
@@ -306,52 +358,22 @@ class ExpressionReader(ABC):
         value = merged([NOTHING, *values])
         if not (value.is_carrying or scope.is_carrying):
             return NOTHING
-        return TracedColumn(
-            value.by(DERIVE).flows, value.doubts | self._doubt("function", name, node)
-        )
+        return value.doubted(self._doubt("function", name, node))
 
     def _of_dot(self, node: exp.Expr, scope: QueryScope) -> TracedColumn:
-        """A field of a struct, or a function with a schema before it."""
-        if not isinstance(node.expression, exp.Func):
+        """A field of a struct, a function with a schema before it, or a method of a value."""
+        called, subject = node.expression, with_columns(node.this)
+        if not isinstance(called, exp.Func):
             return ruled("keep", self._arguments(node, scope))
+        rule, values = _rule_named(called.name) or "", self._arguments(called, scope)
         names = [each.name for each in node.this.walk() if isinstance(each, exp.Identifier)]
         if {name.casefold() for name in names} <= _OWN_SCHEMAS:
-            kind = exp.FUNCTION_BY_NAME.get(node.expression.name.upper())
-            rule = rule_of(kind) if kind else ""
-            if rule in _PLAIN:
-                return ruled(rule, self._arguments(node.expression, scope))
-            return self._value(node.expression, scope)
-        # A method of a column is written as a function of a schema.
-        values = self._arguments(node.expression, scope)
-        if names and self._candidates(exp.column(names[0]), scope):
-            values.append(self._value(exp.column(names[0]), scope))
-        called = ".".join([*names, called_name(node.expression)])
-        return self._doubtful(called, node, values, scope)
-
-
-def aggregates(node: exp.Expr) -> bool:
-    """Whether an expression aggregates its group."""
-    inner = node.walk(prune=lambda each: isinstance(each, exp.Window | exp.Query))
-    known = known_functions()
-    return any(
-        not isinstance(each, exp.Window)
-        and (
-            isinstance(each, exp.AggFunc)
-            or (isinstance(each, exp.Anonymous) and known.get(each.name.casefold()) in _GROUPING)
-        )
-        for each in inner
-    )
-
-
-def _called_function(node: exp.Expr) -> exp.Expr:
-    """The function in OVER or FILTER."""
-    while isinstance(
-        node, exp.Window | exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup
-    ):
-        node = node.this
-    return node
-
-
-def called_name(node: exp.Expr) -> str:
-    """The name of a function."""
-    return node.name if isinstance(node, exp.Anonymous) else type(node).__name__.lower()
+            return ruled(rule, values) if rule in _PLAIN else self._value(called, scope)
+        is_name = isinstance(subject, exp.Column)
+        found = self._candidates(subject, scope) if isinstance(subject, exp.Column) else []
+        if found or not is_name:
+            values.append(self._value(subject, scope))
+        is_value = not is_name or any(source.get(name) for source, name in found)
+        if self._dialect == "duckdb" and is_value and rule in _PLAIN:
+            return ruled(rule, values)
+        return self._doubtful(".".join([*names, called_name(called)]), node, values, scope)

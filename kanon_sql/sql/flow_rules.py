@@ -83,6 +83,10 @@ class TracedColumn(NamedTuple):
         flows = {origin: step[how] for origin, how in self.flows.items()}
         return TracedColumn(flows, self.doubts, is_mixed=self.is_mixed)
 
+    def doubted(self, doubts: frozenset[Doubt]) -> TracedColumn:
+        """What may be any of it."""
+        return TracedColumn(self.by(DERIVE).flows, self.doubts | doubts)
+
     @property
     def is_carrying(self) -> bool:
         return bool(self.flows or self.doubts)
@@ -91,6 +95,11 @@ class TracedColumn(NamedTuple):
     def persons(self) -> list[Origin]:
         """The identifiers and entities that it holds one-to-one."""
         return [each for each, how in self.flows.items() if how <= HASHED and each.role in PERSONS]
+
+    @property
+    def has_person(self) -> bool:
+        """Whether it holds an identifier or entity, alone or with other values."""
+        return any(how <= COMBINED and each.role in PERSONS for each, how in self.flows.items())
 
     @property
     def has_entity(self) -> bool:

@@ -6,21 +6,22 @@ listed are followed as one. What can't be followed is a `Doubt`, and carries all
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from kanon_sql.sql.expression_flows import ExpressionReader, aggregates, called_name
+from kanon_sql.sql.expression_flows import ExpressionReader
 from kanon_sql.sql.flow_rules import (
     AGGREGATE,
     ASK,
     CONSTANT,
-    DERIVE,
     NOTHING,
     Origin,
     TracedColumn,
@@ -28,19 +29,43 @@ from kanon_sql.sql.flow_rules import (
     merged,
     rule_of,
 )
+from kanon_sql.sql.query_parts import (
+    aggregates,
+    by_place,
+    called_function,
+    called_name,
+    cells_of,
+    conjuncts_of,
+    is_cut,
+    is_group_key,
+    is_not_null,
+    may_match,
+    numbers_of,
+    output_name,
+    own_columns,
+    queries_of,
+    star_of,
+)
 from kanon_sql.sql.query_scope import (
     KEYS,
     QueryScope,
     QuerySource,
     Relation,
+    ambiguous_names,
     are_records,
     brought,
+    chosen_by,
     column_of_branch,
+    doubted,
+    either,
     fixed_point,
     is_reference,
     look_up,
+    merged_by_name,
     named,
-    of_correlated,
+    of_lateral,
+    of_records,
+    sorting_columns,
     starred,
 )
 
@@ -70,6 +95,21 @@ class Unreadable(Exception):
         self.reason, self.line = reason, line
 
 
+_IS_PARSING = ContextVar("_IS_PARSING", default=False)
+"""Whether this thread parses the SQL of others, which no log may quote."""
+logging.getLogger("sqlglot").addFilter(lambda record: not _IS_PARSING.get())
+
+
+def _parsed(sql: str, dialect: str | None) -> list[exp.Expr]:
+    """The statements of a text, without sqlglot's warnings."""
+    token = _IS_PARSING.set(True)
+    try:
+        trees = sqlglot.parse(sql, read=dialect)
+    finally:
+        _IS_PARSING.reset(token)
+    return [each for each in trees if each and not isinstance(each, exp.Semicolon)]
+
+
 def name_parts(name: str, dialect: str | None) -> tuple[str, ...]:
     """The parts of a relation's name in lower case, or its text if it is a file or a function.
 
@@ -95,32 +135,53 @@ class Reader(ExpressionReader):
     def read(self, sql: str) -> Relation:
         """The relation of a statement. Raises `Unreadable`."""
         try:
-            parsed = sqlglot.parse(sql, read=self._dialect)
-            trees = [each for each in parsed if each and not isinstance(each, exp.Semicolon)]
+            trees = _parsed(sql, self._dialect)
             if len(trees) != 1:
                 raise Unreadable("statement")
+            if self._dialect == "clickhouse":
+                self._read_listed_tables(trees[0])
             return self._query(trees[0], {}, None)
         except ParseError as error:
             raise Unreadable("not_parsed", error.errors[0].get("line") or 1) from None
         except (SqlglotError, RecursionError):
             raise Unreadable("not_parsed") from None
 
+    def _read_listed_tables(self, tree: exp.Expr) -> None:
+        """Write `x in patients`, by which ClickHouse reads a table, as a subquery."""
+        ctes = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
+        for node in [*tree.find_all(exp.In)]:
+            listed = node.args.get("field")
+            if not isinstance(listed, exp.Column):
+                continue
+            names = tuple(part.name.casefold() for part in listed.parts)
+            if set(names) <= ctes or self._tables(names) is not None:
+                parts = zip(("this", "db", "catalog"), reversed(listed.parts), strict=False)
+                rows = exp.select("*").from_(exp.Table(**dict(parts)))
+                node.set("field", None)
+                node.set("query", rows.subquery())
+
     def _everything(self, scope: QueryScope, reason: str, node: exp.Expr) -> Relation:
         """The relation of a part that can't be followed: all that its tables carry."""
         whole, relation = scope.whole(), brought(scope)
         if not whole.is_carrying:
             return replace(relation, is_open=True)
-        doubts = self._doubt(reason, "", node)
-        rest = TracedColumn(whole.by(DERIVE).flows, whole.doubts | doubts)
-        return replace(relation, is_open=True, rest=rest, doubts=doubts)
+        return doubted(relation, whole, self._doubt(reason, "", node))
 
     # --- queries ----------------------------------------------------------------------------
 
     def _query(
-        self, node: exp.Expr, ctes: Mapping[str, Relation], outer: QueryScope | None
+        self,
+        node: exp.Expr,
+        ctes: Mapping[str, Relation],
+        outer: QueryScope | None,
+        is_beside: bool = False,
     ) -> Relation:
-        """The relation of a query below CTEs, in the query around it."""
-        scope = QueryScope(self._with(node, ctes, outer), outer)
+        """The relation of a query below CTEs, in the query around or beside it."""
+        scope = QueryScope(self._with(node, ctes, outer), outer, is_beside=is_beside)
+        return merged_by_name(self._query_in(node, scope))
+
+    def _query_in(self, node: exp.Expr, scope: QueryScope) -> Relation:
+        """The relation of a query in its scope, column by column."""
         match node:
             case exp.Select():
                 return self._select(node, scope)
@@ -130,11 +191,13 @@ class Reader(ExpressionReader):
                 if isinstance(node.this, exp.Table):
                     self._add(node.this, scope)
                     return starred(scope)
-                return self._query(node.this, scope.ctes, outer)
+                return self._query(node.this, scope.ctes, scope.outer, scope.is_beside)
             case exp.Values() | exp.Table():
                 return self._relation_of(node, scope)
         for table in node.find_all(exp.Table):
             scope.sources.append(QuerySource("", self._relation_of(table, scope)))
+        if not scope.sources:
+            raise Unreadable("statement")
         is_pivot = isinstance(node, exp.Pivot) or node.args.get("pivots")
         return self._everything(scope, "pivot" if is_pivot else "statement", node)
 
@@ -144,7 +207,7 @@ class Reader(ExpressionReader):
         with_ = node.args.get("with_")
         if with_ is None:
             return ctes
-        found = dict(ctes)
+        found, own = dict(ctes), set[str]()
         recurs = with_.args.get("recursive") or self._dialect in _RECURSIVE_BY_DEFAULT
         for cte in with_.expressions:
             name = cte.alias.casefold()
@@ -156,46 +219,76 @@ class Reader(ExpressionReader):
             tables = cte.this.find_all(exp.Table) if recurs else ()
             inlined = self._tables((name,)) if name.startswith(INLINED) else None
             if inlined is not None:
-                found[name] = inlined
+                relation = inlined
             elif any(_parts(table, self._dialect) == (name,) for table in tables):
-                found[name] = fixed_point(read)
+                relation = fixed_point(read, self._doubt("recursion", "", cte))
             else:
-                found[name] = read(None)
+                relation = read(None)
+            # Names in quotes may differ in case alone: either may be meant.
+            found[name] = either(found[name], relation) if name in own else relation
+            own.add(name)
         return found
 
     def _set_operation(self, node: exp.SetOperation, scope: QueryScope) -> Relation:
         left, right = (
             self._query(each, scope.ctes, scope.outer) for each in (node.this, node.expression)
         )
+        sorted_by = node.args["order"].expressions if is_cut(node) else []
+        by_name = bool(node.args.get("by_name"))
+        asked = merged(
+            column
+            for each in sorted_by
+            for column in sorting_columns(each.this, left, right, by_name)
+        )
         both = replace(
             left,
-            selected=left.selected | right.selected,
+            selected=left.selected | right.selected | asked.flows.keys(),
             people=left.people | right.people,
             asks=merged([NOTHING, left.asks, right.asks]),
             is_correlated=left.is_correlated or right.is_correlated,
+            numbered=left.numbered | right.numbered | left.repeated | right.repeated,
             node="",
         )
         if not isinstance(node, exp.Union):
-            return both
+            return chosen_by(both, right)
+        return self._union(node, both, left, right)
+
+    def _union(self, node: exp.Union, both: Relation, left: Relation, right: Relation) -> Relation:
+        """The rows of both branches, each column with those that it may stand above or below."""
+        # Groups beside records, or beside rows of nobody.
+        about = [each for each in (left, right) if each.whole.is_carrying or each.people]
+        is_groups = all(each.is_groups for each in about or (left, right))
+        if not is_groups:
+            left, right = (of_records(each) if each.is_groups else each for each in (left, right))
         if left.is_unknown or right.is_unknown:
             known = right if left.is_unknown else left
             return replace(known, selected=both.selected, people=both.people)
         mine = [(name, column_of_branch(column, left)) for name, column in left.columns]
         others = [(name, column_of_branch(column, right)) for name, column in right.columns]
-        by_name, is_open = node.args.get("by_name"), left.is_open or right.is_open
+        by_name, is_open = bool(node.args.get("by_name")), left.is_open or right.is_open
+        names, other_names = ({name.casefold() for name, _ in each} for each in (mine, others))
+        is_mixed = left.is_open != right.is_open and not by_name and names != other_names
+        if is_mixed and right.whole.is_carrying:
+            # By place, which is known of one side alone.
+            whole = merged([NOTHING, left.whole, right.whole])
+            return doubted(
+                replace(both, is_groups=is_groups), whole, self._doubt("union", "", node)
+            )
         rest = merged([NOTHING, left.rest, right.rest])
         if by_name or is_open:
-            names = {name.casefold() for name, _ in mine}
-            named = replace(right, columns=tuple(others)).by_name
             more = [(name, column) for name, column in others if name.casefold() not in names]
             # Of columns that nobody listed, the place is unknown: it may be any other column's.
-            strays = merged([NOTHING, *(column for _, column in more)])
-            stray, rest = (NOTHING, rest) if by_name else (strays, merged([rest, strays]))
-            mine = [
-                (name, merged([column, named.get(name.casefold(), merged([stray, right.rest]))]))
-                for name, column in mine
+            strays = merged([NOTHING, *(() if by_name else (column for _, column in more))])
+            rest = merged([rest, strays])
+            theirs = replace(right, columns=tuple(others)).by_name
+            missing = merged([strays, right.rest])
+            columns = [
+                *(
+                    (name, merged([own, theirs.get(name.casefold(), missing)]))
+                    for name, own in mine
+                ),
+                *((name, merged([column, left.rest])) for name, column in more),
             ]
-            columns = [*mine, *((name, merged([column, left.rest])) for name, column in more)]
         else:
             pairs = zip_longest(mine, others, fillvalue=("", CONSTANT))
             columns = [(name or other, merged([a, b])) for (name, a), (other, b) in pairs]
@@ -204,7 +297,7 @@ class Reader(ExpressionReader):
             columns=tuple(columns),
             is_open=is_open,
             rest=rest,
-            is_groups=left.is_groups and right.is_groups,
+            is_groups=is_groups,
             has_loose_key=left.has_loose_key or right.has_loose_key,
             doubts=left.doubts | right.doubts,
         )
@@ -213,13 +306,13 @@ class Reader(ExpressionReader):
 
     def _add(self, node: exp.Expr, scope: QueryScope) -> list[QuerySource]:
         """Add what stands in FROM or JOIN to a scope."""
-        inside = node.this if isinstance(node, exp.Subquery) and not node.alias else None
-        if isinstance(inside, exp.Table) and not node.args.get("pivots"):
-            return self._add(inside, scope)
         before = len(scope.sources)
-        relation = self._relation_of(node, scope)
-        name = node.alias or (node.name if isinstance(node, exp.Table) else "")
-        scope.sources.append(QuerySource(name, relation))
+        inside = node.this if isinstance(node, exp.Subquery) and not node.alias else None
+        if isinstance(inside, exp.Table | exp.Subquery) and not node.args.get("pivots"):
+            self._add(inside, scope)
+        else:
+            name = node.alias or (node.name if isinstance(node, exp.Table) else "")
+            scope.sources.append(QuerySource(name, self._relation_of(node, scope)))
         for join in node.args.get("joins") or ():
             self._join(join, scope)
         for lateral in node.args.get("laterals") or ():
@@ -239,22 +332,42 @@ class Reader(ExpressionReader):
         match node:
             case exp.Table(this=exp.Identifier()):
                 relation = self._table(node, scope)
-            case exp.Table() | exp.Lateral() if not isinstance(node.this, exp.Query):
-                return self._table_function(node, node.this, inner)
+            case exp.Table(this=None):
+                rows = node.args["rows_from"]
+                return self._table_function(node, (each.this or each for each in rows), inner)
+            case exp.Table() if (known := self._tables(_parts(node, self._dialect))) is not None:
+                relation = known
+            case exp.Table() | exp.TableFromRows():
+                return self._table_function(node, [node.this], inner)
+            case exp.Lateral() if not isinstance(node.this, exp.Query):
+                return self._table_function(node, [node.this], inner)
             case exp.Unnest():
-                return self._table_function(node, node, inner)
+                return self._table_function(node, node.expressions, inner)
+            case exp.Alias() | exp.Column() | exp.Func():
+                return self._table_function(node, [node.unalias()], inner)
             case exp.Lateral():
-                relation = of_correlated(self._query(node.this, scope.ctes, scope))
+                relation = self._beside(node.this, scope)
             case exp.Values():
                 rows = (
-                    [self._value(each, inner) for each in row.expressions]
-                    for row in node.expressions
+                    [self._value(each, inner) for each in cells_of(row)] for row in node.expressions
                 )
                 values = (merged(each) for each in zip(*rows, strict=False))
                 relation = Relation(tuple((f"col{n}", value) for n, value in enumerate(values)))
+            case _ if self._dialect == "duckdb" and scope.sources:
+                relation = self._beside(node, scope, is_unmarked=True)
             case _:
                 relation = self._query(node, scope.ctes, scope.outer)
         return named(node, relation)
+
+    def _beside(self, node: exp.Expr, scope: QueryScope, *, is_unmarked: bool = False) -> Relation:
+        """The relation of a query that may read the tables before it, which it looks up."""
+        scope.reached = []
+        relation = self._query(node, scope.ctes, scope, is_beside=is_unmarked)
+        for target in {id(source): source for source, _ in scope.reached}.values():
+            if is_reference(target):
+                scope.lookups.append((target, [], relation.asks))
+        look_up(scope)
+        return of_lateral(relation)
 
     def _table(self, node: exp.Table, scope: QueryScope) -> Relation:
         parts = _parts(node, self._dialect)
@@ -262,32 +375,42 @@ class Reader(ExpressionReader):
             return scope.ctes[parts[0]]
         relation = self._tables(parts)
         if relation is None:
-            doubts = self._doubt("unknown_table", ".".join(parts), node)
+            is_name = all(re.fullmatch(r"[\w$*-]+", part) for part in parts)
+            label = ".".join(parts) if is_name else "(a file, or a quoted name)"
+            doubts = self._doubt("unknown_table", label, node)
             return Relation(is_open=True, rest=TracedColumn(doubts=doubts))
         return relation
 
-    def _table_function(self, node: exp.Expr, call: exp.Expr, scope: QueryScope) -> Relation:
+    def _table_function(
+        self, node: exp.Expr, calls: Iterable[exp.Expr], scope: QueryScope
+    ) -> Relation:
         """The relation of UNNEST, FLATTEN or another function in FROM: each column is its value."""
-        known = self._tables(_parts(node, self._dialect)) if isinstance(node, exp.Table) else None
-        if known is not None:
-            return named(node, known)
-        if rule_of(type(call)) == "unknown" and call.name.casefold() not in known_functions():
-            value = merged([NOTHING, *self._arguments(call, scope)])
-            doubts = self._doubt("unknown_table", called_name(call), node)
-            value = TracedColumn(value.by(DERIVE).flows, value.doubts | doubts)
-        else:
-            inner = call.expressions if isinstance(call, exp.Unnest) else [call]
-            value = merged([NOTHING, *(self._value(each, scope) for each in inner)])
+        is_own = not node.args.get("db")
+        value = merged([NOTHING, *(self._rows_of(each, is_own, scope) for each in calls)])
         alias = node.args.get("alias")
         names = [each.name for each in alias.columns] if isinstance(alias, exp.TableAlias) else []
-        names = names or ([node.alias] if isinstance(node, exp.Unnest) and node.alias else [])
+        is_column = isinstance(node, exp.Unnest | exp.Alias | exp.Column) and node.alias_or_name
+        names = names or ([node.alias_or_name] if is_column else [])
         return Relation(tuple((name, value) for name in names), True, value)
+
+    def _rows_of(self, call: exp.Expr, is_own: bool, scope: QueryScope) -> TracedColumn:
+        """What the rows of a table function carry; `is_own` if no schema is before its name."""
+        called = called_function(call)
+        rule = rule_of(type(called))
+        if rule == "unknown":
+            rule = known_functions().get(called.name.casefold(), rule)
+        if is_own and rule not in ("unknown", "nothing", "position"):
+            return self._value(call, scope)
+        value = merged([NOTHING, *self._arguments(called, scope)])
+        return value.doubted(self._doubt("unknown_table", called_name(called), call))
 
     # --- joins ------------------------------------------------------------------------------
 
     def _join(self, join: exp.Join, scope: QueryScope) -> None:
         before = list(scope.sources)
-        added = self._add(join.this, scope)
+        added = [
+            source for each in (join.this, *join.expressions) for source in self._add(each, scope)
+        ]
         side, on = join.side.upper(), join.args.get("on")
         is_filter = join.kind.upper() in ("SEMI", "ANTI")
         is_apply = join.this.args.get("cross_apply") is False
@@ -302,19 +425,16 @@ class Reader(ExpressionReader):
         for source in missed:
             source.miss(source.relation.selected)
         for name in self._shared_names(join, before, added):
-            here = [source for source in before if source.get(name) is not None]
-            here = here or [source for source in before if source.relation.is_open]
-            scope.shared[name] = [*scope.shared.get(name, here), *added]
-            self._meet([(source, name) for source in scope.shared[name]], scope)
-            for source in here:
-                self._equate(source.get_or_rest(name), added[0].get_or_rest(name))
+            compared = self._share(name, before, added, scope)
+            if not missed and any(is_reference(source) for source in scope.shared[name]):
+                scope.selected |= {each for each in compared.flows if each.role not in KEYS}
         if join.method.upper() == "NATURAL":
             self._meet_by_any(before, added, scope)
-        conjuncts = _conjuncts(on)
+        conjuncts = conjuncts_of(on) + conjuncts_of(join.args.get("match_condition"))
         for conjunct in conjuncts:
             self._meet(self._columns_of(conjunct, scope), scope, conjunct)
         if missed:
-            asked = self._asked_by(conjuncts, scope)
+            asked = self._asked_by(conjuncts, scope, by_lists=False)
             for source in missed:
                 source.miss(asked)
         else:
@@ -325,6 +445,23 @@ class Reader(ExpressionReader):
             scope.people |= frozenset().union(*(each.relation.people for each in added))
             scope.conditions = [each for each in scope.conditions if each not in conjuncts]
             scope.sources = before
+
+    def _share(
+        self,
+        name: str,
+        before: Sequence[QuerySource],
+        added: Sequence[QuerySource],
+        scope: QueryScope,
+    ) -> TracedColumn:
+        """What a column of USING or NATURAL carries in the tables before, which it is compared
+        with."""
+        here = [source for source in before if source.get(name) is not None]
+        here = here or [source for source in before if source.relation.is_open]
+        scope.shared[name] = [*scope.shared.get(name, here), *added]
+        self._meet([(source, name) for source in scope.shared[name]], scope)
+        for source in here:
+            self._equate(source.get_or_rest(name), added[0].get_or_rest(name))
+        return merged([NOTHING, *(each.get_or_rest(name) for each in here)])
 
     def _shared_names(
         self, join: exp.Join, before: Sequence[QuerySource], added: Sequence[QuerySource]
@@ -350,13 +487,10 @@ class Reader(ExpressionReader):
 
     def _columns_of(self, node: exp.Expr, scope: QueryScope) -> list[tuple[QuerySource, str]]:
         """The columns of a condition, each with the tables that may have it."""
-        columns = node.walk(prune=lambda each: isinstance(each, exp.Query))
-        return [
-            found
-            for each in columns
-            if isinstance(each, exp.Column)
-            for found in self._candidates(each, scope)
-        ]
+        if any(rule_of(type(each)) == "position" for each in node.walk()):
+            # A place may be that of any column.
+            return [(each, name) for each in scope.sources for name in (*each.relation.by_name, "")]
+        return [found for each in own_columns(node) for found in self._candidates(each, scope)]
 
     def _meet(
         self,
@@ -369,8 +503,10 @@ class Reader(ExpressionReader):
             sides = condition.this, condition.expression
             if all(isinstance(side.unnest(), exp.Column | exp.Cast) for side in sides):
                 self._equate(*(self._value(side, scope) for side in sides))
-        queries = condition.find_all(exp.Subquery) if condition is not None else ()
+        scope.reached = []
+        queries = queries_of(condition) if condition is not None else ()
         asked = merged([NOTHING, *(self._value(query, scope) for query in queries)])
+        columns = [*columns, *scope.reached]
         for target in {id(source): source for source, _ in columns}.values():
             others = [(source, name) for source, name in columns if source is not target]
             if target not in scope.sources or not (others or asked.is_carrying):
@@ -391,71 +527,67 @@ class Reader(ExpressionReader):
             scope.asks = merged([NOTHING, scope.asks, self._value(conjunct, scope)])
             scope.selected |= self._asked_by([conjunct], scope)
 
-    def _asked_by(self, conjuncts: Iterable[exp.Expr], scope: QueryScope) -> frozenset[Origin]:
-        """What filters ask of one table; a condition between two says which records meet."""
+    def _asked_by(
+        self, conjuncts: Iterable[exp.Expr], scope: QueryScope, *, by_lists: bool = True
+    ) -> frozenset[Origin]:
+        """What filters ask of one table; a condition between two says which records meet.
+
+        A table that no person is in is a list: an inner join with it selects.
+        """
         asked: set[Origin] = set()
         for conjunct in conjuncts:
-            if _is_not_null(conjunct):
+            if is_not_null(conjunct):
                 continue
             is_nested = conjunct.find(exp.Query) is not None
             tables = self._tables_of(conjunct, scope)
-            if len(tables) < 2 or is_nested:
+            of_people = [each for each in tables if not (by_lists and is_reference(each))]
+            if len(of_people) < 2 or is_nested:
                 flows = self._value(conjunct, scope).flows
-                asked |= {each for each in flows if not (is_nested and each.role in KEYS)}
+                has_keys = len(tables) < 2 and not is_nested
+                asked |= {each for each in flows if has_keys or each.role not in KEYS}
         return frozenset(asked)
 
-    def _tables_of(self, node: exp.Expr, scope: QueryScope) -> set[int]:
+    def _tables_of(self, node: exp.Expr, scope: QueryScope) -> list[QuerySource]:
         """The tables that certainly have a column of a condition."""
-        columns = node.walk(prune=lambda each: isinstance(each, exp.Query))
-        found = (self._candidates(each, scope) for each in columns if isinstance(each, exp.Column))
-        return {id(each[0][0]) for each in found if len(each) == 1}
+        found = (self._candidates(each, scope) for each in own_columns(node))
+        certain = {id(each[0][0]): each[0][0] for each in found if len(each) == 1}
+        return [*certain.values()]
 
     # --- SELECT -----------------------------------------------------------------------------
 
     def _select(self, node: exp.Select, scope: QueryScope) -> Relation:
-        if from_ := node.args.get("from_"):
-            self._add(from_.this, scope)
-        for join in node.args.get("joins") or ():
-            self._join(join, scope)
-        for lateral in node.args.get("laterals") or ():
-            self._add(lateral, scope)
+        self._add_tables(node, scope)
         if node.args.get("match"):
             return self._everything(scope, "statement", node)
-        if not node.expressions:
-            return self._everything(scope, "empty_select", node)
         scope.windows = {each.name.casefold(): each for each in node.args.get("windows") or ()}
-        scope.aliases = {each.alias.casefold(): each for each in node.selects if each.alias}
-        for key in ("prewhere", "where"):
-            filters = _conjuncts(node.args[key].this) if node.args.get(key) else []
-            for conjunct in filters:
-                self._meet(self._columns_of(conjunct, scope), scope, conjunct)
-            scope.conditions += filters
+        by_alias: dict[str, list[exp.Expr]] = {}
+        for each in node.selects:
+            if each.alias:
+                by_alias.setdefault(each.alias.casefold(), []).append(each)
+        scope.aliases |= by_alias
+        filters = {
+            key: conjuncts_of(node.args[key].this if node.args.get(key) else None)
+            for key in ("prewhere", "where", "having", "qualify")
+        }
+        for conjunct in chain(*filters.values()):
+            self._meet(self._columns_of(conjunct, scope), scope, conjunct)
+        scope.conditions += filters["prewhere"] + filters["where"]
         is_records = are_records(scope.sources)
         for source in scope.sources:
             source.has_figures_of_one = is_records and source.relation.has_loose_key
         self._ask(scope, scope.conditions)
+        if not node.expressions:
+            return self._everything(scope, "empty_select", node)
         keys, places = self._keys(node)
         values = [self._value(key, scope) for key in keys]
-        of_person = any(value.persons for value in values)
+        of_person = any(value.has_person for value in values)
         scope.figure = ASK if of_person else AGGREGATE
-        result = _Result(scope)
-        for place, each in enumerate(node.expressions):
-            star = _star_of(each)
-            if star is None:
-                value = self._projected(each, scope)
-                is_key = place in places or (bool(keys) and _is_key(each, keys))
-                dimension = is_key if keys else value.is_dimension
-                result.add(_output_name(each, place), value._replace(is_dimension=dimension))
-            else:
-                self._expand(star, each, scope, result)
-        self._ask(scope, _conjuncts(node.args["having"].this if node.args.get("having") else None))
-        self._ask(
-            scope, _conjuncts(node.args["qualify"].this if node.args.get("qualify") else None)
-        )
-        self._ask(scope, _conjuncts(node.args.get("connect")))
-        if node.args.get("order") and (node.args.get("limit") or node.args.get("fetch")):
+        result = self._projection(node, keys, places, scope)
+        self._ask(scope, filters["having"] + filters["qualify"])
+        self._ask(scope, conjuncts_of(node.args.get("connect")))
+        if is_cut(node):
             orders = (each.this for each in node.args["order"].expressions)
-            self._ask(scope, [_by_place(order, node) for order in orders])
+            self._ask(scope, [by_place(order, node) for order in orders])
         is_grouped = node.args.get("group") is not None or scope.has_aggregate
         loose = [each for each in values if not (each.flows or each.is_constant)]
         groups = [source.relation for source in scope.sources if source.relation.is_groups]
@@ -463,11 +595,38 @@ class Reader(ExpressionReader):
             brought(scope),
             columns=tuple(result.columns),
             is_open=result.is_open,
+            numbered=result.numbered | ambiguous_names(result.parts),
             rest=result.rest,
             is_groups=not of_person if is_grouped else not is_records,
-            has_loose_key=bool(loose) if is_grouped else any(g.has_loose_key for g in groups),
+            has_loose_key=bool(loose or any(map(star_of, keys)))
+            if is_grouped
+            else any(g.has_loose_key for g in groups),
             is_unknown=result.is_unknown,
         )
+
+    def _add_tables(self, node: exp.Select, scope: QueryScope) -> None:
+        """Add what a SELECT reads to its scope."""
+        if from_ := node.args.get("from_"):
+            self._add(from_.this, scope)
+        for join in node.args.get("joins") or ():
+            self._join(join, scope)
+        for lateral in node.args.get("laterals") or ():
+            self._add(lateral, scope)
+
+    def _projection(
+        self, node: exp.Select, keys: Sequence[exp.Expr], places: set[int], scope: QueryScope
+    ) -> _Result:
+        """The columns of a SELECT, those of stars in their place."""
+        result = _Result(scope)
+        for place, each in enumerate(node.expressions):
+            if (star := star_of(each)) is not None:
+                self._expand(star, each, scope, result)
+                continue
+            value, name = self._projected(each, scope), output_name(each, place)
+            is_key = place in places or (bool(keys) and is_group_key(each, keys))
+            result.add(name, value._replace(is_dimension=is_key if keys else value.is_dimension))
+            result.parts.append(([name], False))
+        return result
 
     def _keys(self, node: exp.Select) -> tuple[list[exp.Expr], set[int]]:
         """The keys of GROUP BY, and the places of those that are columns of the result."""
@@ -478,9 +637,6 @@ class Reader(ExpressionReader):
             places = {n for n, each in enumerate(node.expressions) if not aggregates(each)}
             return [node.expressions[place].unalias() for place in sorted(places)], places
         listed = list(group.expressions)
-        for key in ("grouping_sets", "cube", "rollup"):
-            more = group.args.get(key)
-            listed += more if isinstance(more, list) else []
         keys, places = list[exp.Expr](), set[int]()
         while listed:
             key = listed.pop(0)
@@ -501,36 +657,52 @@ class Reader(ExpressionReader):
 
     def _expand(self, star: exp.Expr, node: exp.Expr, scope: QueryScope, result: _Result) -> None:
         """Add the columns of a star; `exclude`, `replace` and `rename` in it are followed."""
-        table = node.args.get("table") if isinstance(node, exp.Column) else None
-        sources = scope.sources
+        path = node.parts[:-1] if isinstance(node, exp.Column) else []
+        table = path[-1] if path else None
+        sources, fields = scope.sources, NOTHING
         if table is not None:
             sources = [source for source in sources if source.name == table.name.casefold()]
-            if not sources:
+            before = path[-2].name.casefold() if len(path) > 1 else ""
+            is_field = any(before in (each.name, *each.relation.by_name) for each in scope.sources)
+            if not sources or (before and is_field):
                 result.is_open = True
-                result.rest = merged([result.rest, self._of_struct(table, scope)])
-                return
+                fields = self._value(exp.column(*(each.name for each in path[::-1])), scope)
+                result.rest = merged([result.rest, fields])
+                result.parts.append(((), True))
         options = star.args if isinstance(star, exp.Star) else {}
-        excluded = {each.name.casefold() for each in options.get("except_") or ()}
+        excluded = {
+            (each.text("table").casefold(), each.name.casefold())
+            for each in options.get("except_") or ()
+        }
         replaced = {each.alias.casefold(): each for each in options.get("replace") or ()}
         renamed = {each.this.name.casefold(): each.alias for each in options.get("rename") or ()}
         pattern = star.this.name if isinstance(star, exp.Columns) and star.this.is_string else ""
         listed = set[str]()
         for source in sources:
-            for name, column in source.relation.columns:
+            relation, met = source.relation, set[str]()
+            for name, column in relation.columns:
                 key = name.casefold()
-                if key in excluded or (pattern and not _matches(pattern, name)):
+                # Of columns that share a name an option changes the first: the others are numbered.
+                is_first = key not in met
+                met.add(key)
+                if is_first and {(source.name, key), ("", key)} & excluded:
+                    continue
+                may_be = numbers_of(name) if key in relation.repeated | relation.numbered else ()
+                if not any(may_match(pattern, each) for each in (name, *may_be)):
                     continue
                 value = source.seen(column)
                 if table is None and key in scope.shared:
                     if key in listed:
                         continue
                     value = merged(each.get_or_rest(key) for each in scope.shared[key])
-                if key in replaced:
+                if is_first and key in replaced:
                     value = self._value(replaced[key].this, scope)
                 listed.add(key)
-                result.add(renamed.get(key, name), value)
-            result.is_unknown |= source.relation.is_unknown
-            if source.relation.is_open:
+                result.add(renamed.get(key, name) if is_first else name, value)
+            result.numbered |= relation.numbered | relation.repeated
+            result.parts.append((relation.by_name, relation.is_open))
+            result.is_unknown |= relation.is_unknown
+            if relation.is_open:
                 result.is_open = True
                 result.rest = merged([result.rest, source.rest])
         if result.is_open:
@@ -539,10 +711,7 @@ class Reader(ExpressionReader):
                     result.add(each.alias, self._value(each.this, scope))
             for key, name in renamed.items():
                 if key not in listed:
-                    result.add(name, merged([NOTHING, *(source.rest for source in sources)]))
-
-    def _of_struct(self, name: exp.Expr, scope: QueryScope) -> TracedColumn:
-        return self._value(exp.column(name.name), scope)
+                    result.add(name, merged([fields, *(source.rest for source in sources)]))
 
 
 class _Result:
@@ -551,63 +720,9 @@ class _Result:
     def __init__(self, scope: QueryScope) -> None:
         self.columns: list[tuple[str, TracedColumn]] = []
         self.is_open, self.rest, self.is_unknown = False, NOTHING, False
+        self.numbered = frozenset[str]()
+        self.parts: list[tuple[Iterable[str], bool]] = []
+        """The names of each part of the projection, and whether it has unlisted columns."""
 
     def add(self, name: str, column: TracedColumn) -> None:
         self.columns.append((name, column))
-
-
-def _conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
-    """The conditions that all must hold."""
-    if node is None:
-        return []
-    if isinstance(node, exp.Connect):
-        return [each for each in (node.args.get("start"), node.args.get("connect")) if each]
-    inner = node.unnest()
-    if isinstance(inner, exp.And):
-        return [*_conjuncts(inner.this), *_conjuncts(inner.expression)]
-    return [inner]
-
-
-def _is_not_null(node: exp.Expr) -> bool:
-    inner = node.this.unnest() if isinstance(node, exp.Not) else None
-    return isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null)
-
-
-def _star_of(node: exp.Expr) -> exp.Expr | None:
-    """The star of a projection, if it is one."""
-    inner = node.this if isinstance(node, exp.Column) else node.unalias()
-    return inner if isinstance(inner, exp.Star | exp.Columns) else None
-
-
-def _output_name(node: exp.Expr, place: int) -> str:
-    """The name of a column of the result; never a part of an expression, which may hold a value."""
-    name = node.alias
-    while not name and isinstance(node, exp.Cast | exp.Paren):
-        node = node.this
-    if isinstance(node, exp.Column):
-        name = name or node.name
-    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
-        name = name or node.expression.name
-    return name or f"column {place + 1}"
-
-
-def _is_key(node: exp.Expr, keys: Sequence[exp.Expr]) -> bool:
-    """Whether a projection is a key of GROUP BY."""
-    bare, alias = node.unalias(), node.alias.casefold()
-    names = {key.name.casefold() for key in keys if isinstance(key, exp.Column)}
-    is_column = isinstance(bare, exp.Column) and bare.name.casefold() in names
-    return is_column or bare in keys or bool(alias and alias in names)
-
-
-def _by_place(node: exp.Expr, query: exp.Select) -> exp.Expr:
-    """The column that ORDER BY names by its place."""
-    place = int(node.name) if isinstance(node, exp.Literal) and node.name.isdigit() else 0
-    return query.expressions[place - 1].unalias() if 0 < place <= len(query.expressions) else node
-
-
-def _matches(pattern: str, name: str) -> bool:
-    """Whether COLUMNS('pattern') may select a column."""
-    try:
-        return re.search(pattern, name, re.IGNORECASE) is not None
-    except re.error:
-        return True

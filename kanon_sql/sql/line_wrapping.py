@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import sqlglot
 from sqlglot.tokenizer_core import Token, TokenType
@@ -39,8 +39,7 @@ _OPERANDS = {
 }
 
 
-@dataclass(frozen=True)
-class _Piece:
+class _Piece(NamedTuple):
     """A token's text, with its nesting depth within the line."""
 
     type: TokenType
@@ -116,8 +115,7 @@ def _wrapped(pieces: Sequence[_Piece], indent: int, bracketed: bool = False) -> 
         yield from _wrapped(segment.pieces, indent + segment.further * _INDENT, segment.bracketed)
 
 
-@dataclass(frozen=True)
-class _Segment:
+class _Segment(NamedTuple):
     """A segment of a line that goes on its own line."""
 
     pieces: Sequence[_Piece]
@@ -207,7 +205,7 @@ def _of_brackets(pieces: Sequence[_Piece], outer: Sequence[int]) -> list[_Segmen
         if piece.depth == least and piece.type in _BRANCHES
     ]
     if pieces[opening].type == TokenType.CASE:
-        within = [replace(segment, further=1) for segment in _split(inner, branches, 1)]
+        within = [segment._replace(further=1) for segment in _split(inner, branches, 1)]
     else:
         within = [_Segment(inner, 1, bracketed=True)]
     return [_Segment(pieces[: opening + 1], 0), *within, _Segment(pieces[closing:], 0)]

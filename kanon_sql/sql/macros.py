@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
@@ -388,8 +387,7 @@ def _return(value: Any) -> None:
     raise _ReturnedError(value)
 
 
-@dataclass(frozen=True)
-class _Macro:
+class _Macro(NamedTuple):
     """A macro that may return a value instead of text."""
 
     template_macro: Any

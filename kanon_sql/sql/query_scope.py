@@ -5,6 +5,8 @@ Definitions 20.5.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,6 +15,7 @@ from sqlglot import exp
 
 from kanon_sql.sql.flow_rules import (
     AGGREGATE,
+    ASK,
     DERIVED,
     HINTED,
     LOOK_UP,
@@ -35,6 +38,8 @@ KEYS = ("entity", "weight")
 
 
 _ROUNDS = 50
+UNNAMED = "column "
+"""What the name of a column without one begins with, followed by its place."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,8 @@ class Relation:
     """Whether it reads columns of the query around it."""
     is_unknown: bool = False
     """Whether nothing is known of its columns yet, as in the first round of a recursion."""
+    numbered: frozenset[str] = frozenset()
+    """Names that an engine may have numbered, as `zip_1`, since another column may share them."""
 
     @cached_property
     def by_name(self) -> Mapping[str, TracedColumn]:
@@ -70,6 +77,29 @@ class Relation:
         for name, column in self.columns:
             by_name.setdefault(name.casefold(), []).append(column)
         return {name: merged(columns) for name, columns in by_name.items()}
+
+    @cached_property
+    def unlisted(self) -> TracedColumn:
+        """What a column carries that isn't listed: one of the rest, or one that has no name."""
+        unnamed = (column for name, column in self.columns if name.startswith(UNNAMED))
+        return merged([NOTHING, self.rest, *unnamed])
+
+    @cached_property
+    def repeated(self) -> frozenset[str]:
+        """The names that several columns share."""
+        times = Counter(name.casefold() for name, _ in self.columns)
+        return frozenset(name for name, number in times.items() if number > 1)
+
+    def unlisted_as(self, name: str) -> TracedColumn:
+        """What a column of a name carries that isn't listed, or that an engine has numbered."""
+        known = self.by_name
+        bases = {*bases_of(name)} & (self.repeated | self.numbered) & known.keys()
+        return merged([self.unlisted, *(known[base] for base in bases)])
+
+    def may_have(self, name: str) -> bool:
+        """Whether it may have a column, listed or not."""
+        has_unlisted = self.is_open or self.is_unknown or self.unlisted_as(name).is_carrying
+        return has_unlisted or name in self.by_name
 
     @cached_property
     def whole(self) -> TracedColumn:
@@ -82,20 +112,67 @@ class Relation:
         return any(origin.role in PERSONS and how <= DERIVED for origin, how in flows)
 
 
+def bases_of(name: str) -> Iterator[str]:
+    """The names that engines may have made a name from, as they may not repeat one.
+
+    >>> [*bases_of("zip_1:2"), *bases_of("b.zip")]
+    ['zip_1', 'zip', 'zip']
+    """
+    *table, name = name.rsplit(".", 1)
+    if table:
+        yield name
+    while match := re.fullmatch(r"(.+)[_:]\d+", name):
+        name = match[1]
+        yield name
+
+
+def ambiguous_names(parts: Iterable[tuple[Iterable[str], bool]]) -> frozenset[str]:
+    """The names in a projection's parts that an unlisted column of another part may share.
+
+    Each part has the names that are listed, and whether there are more.
+    """
+    parts = list(parts)
+    openness = sum(is_open for _, is_open in parts)
+    names = (names for names, is_open in parts if openness > is_open)
+    return frozenset(name.casefold() for each in names for name in each)
+
+
+def merged_by_name(relation: Relation) -> Relation:
+    """A relation whose columns of one name carry the same: which one a reader gets is undefined."""
+    repeated, known = relation.repeated, relation.by_name
+
+    def merged_with(name: str, column: TracedColumn) -> TracedColumn:
+        key = name.casefold()
+        shared = repeated & {key, *bases_of(key)}
+        both = merged([column, known[key], *(known[each] for each in shared)]) if shared else column
+        return both._replace(is_dimension=column.is_dimension)
+
+    if not repeated:
+        return relation
+    return replace(
+        relation, columns=tuple((name, merged_with(name, each)) for name, each in relation.columns)
+    )
+
+
 UNKNOWN = Relation(is_unknown=True)
 Tables = Callable[[Sequence[str]], Relation | None]
 """The relation of a table by the parts of its name, in lower case; None if there is none."""
 
 
-def fixed_point(read: Callable[[Relation], Relation]) -> Relation:
-    """The least relation that reads itself, from nothing known."""
+def fixed_point(read: Callable[[Relation], Relation], doubts: frozenset[Doubt]) -> Relation:
+    """The least relation that reads itself, from nothing known; doubted if it never settles."""
     known = UNKNOWN
     for _ in range(_ROUNDS):
         found = read(known)
-        if found == known:
-            break
+        if found == known and not found.is_unknown:
+            return known
         known = found
-    return known
+    return doubted(replace(known, is_unknown=False), known.whole, doubts)
+
+
+def doubted(relation: Relation, whole: TracedColumn, doubts: frozenset[Doubt]) -> Relation:
+    """A relation of which any column may carry all of what it reads."""
+    return replace(relation, columns=(), is_open=True, rest=whole.doubted(doubts), doubts=doubts)
 
 
 class QuerySource:
@@ -103,7 +180,7 @@ class QuerySource:
 
     def __init__(self, name: str, relation: Relation) -> None:
         self.name, self.relation = name.casefold(), relation
-        self.told: dict[Origin, int] = {}
+        self.carried: dict[Origin, int] = {}
         """What every column carries by a lookup or a missing partner."""
         self.hinted: frozenset[Origin] = frozenset()
         """What a missing partner tells by a constant, and hints at by any other column."""
@@ -111,10 +188,10 @@ class QuerySource:
         """Whether an outer join may miss it."""
         self.has_figures_of_one = False
 
-    def tell(self, flows: Mapping[Origin, int]) -> bool:
+    def carry(self, flows: Mapping[Origin, int]) -> bool:
         """Add to what every column carries; whether anything is new."""
-        new = {each: how for each, how in flows.items() if self.told.get(each, HINTED + 1) > how}
-        self.told |= new
+        new = {each: how for each, how in flows.items() if self.carried.get(each, HINTED + 1) > how}
+        self.carried |= new
         return bool(new)
 
     def miss(self, origins: Iterable[Origin]) -> None:
@@ -122,7 +199,7 @@ class QuerySource:
         self.is_partner = True
         for origin in origins:
             if origin.role in TELLING:
-                self.tell({origin: DERIVED})
+                self.carry({origin: DERIVED})
             elif origin.role not in KEYS:
                 self.hinted |= {origin}
 
@@ -130,11 +207,11 @@ class QuerySource:
         """A column as the joins leave it."""
         if self.has_figures_of_one:
             column = column._replace(flows=column.by(OF_ONE).flows)
-        if not (self.told or self.hinted):
+        if not (self.carried or self.hinted):
             return column
         hints = dict.fromkeys(self.hinted, DERIVED if column.is_constant else HINTED)
         flows = merged(
-            [TracedColumn(column.flows), TracedColumn(self.told), TracedColumn(hints)]
+            [TracedColumn(column.flows), TracedColumn(self.carried), TracedColumn(hints)]
         ).flows
         return column._replace(flows=flows, is_constant=False)
 
@@ -143,7 +220,8 @@ class QuerySource:
         return None if column is None else self.seen(column)
 
     def get_or_rest(self, name: str) -> TracedColumn:
-        return self.get(name) or self.rest
+        found = self.get(name)
+        return self.seen(self.relation.unlisted_as(name)) if found is None else found
 
     @property
     def rest(self) -> TracedColumn:
@@ -163,14 +241,18 @@ class QueryScope:
     sources: list[QuerySource] = field(default_factory=list)
     shared: dict[str, list[QuerySource]] = field(default_factory=dict)
     """The columns of USING or NATURAL, each with its tables."""
-    aliases: dict[str, exp.Expr | TracedColumn] = field(default_factory=dict)
-    """The columns of the result, which may be used again; read when they are."""
+    is_beside: bool = False
+    """Whether the query around is that of the tables beside it, which DuckDB lets it read."""
+    aliases: dict[str, list[exp.Expr] | TracedColumn] = field(default_factory=dict)
+    """The columns of the result by name, which may be used again; read when they are."""
     windows: Mapping[str, exp.Expr] = field(default_factory=dict)
     parameters: frozenset[str] = frozenset()
     """The parameters of the lambdas around."""
     figure: Step = AGGREGATE
     has_aggregate: bool = False
     is_correlated: bool = False
+    reached: list[tuple[QuerySource, str]] = field(default_factory=list)
+    """The columns that the last subquery inside it reads of its tables."""
     conditions: list[exp.Expr] = field(default_factory=list)
     """The conditions of inner joins and of WHERE."""
     lookups: list[tuple[QuerySource, list[tuple[QuerySource, str]], TracedColumn]] = field(
@@ -206,12 +288,27 @@ def look_up(scope: QueryScope) -> None:
         for target, columns, asked in scope.lookups:
             values = [source.get_or_rest(name) for source, name in columns]
             flows = merged([NOTHING, asked, *values]).by(LOOK_UP).flows
-            is_new |= target.tell({k: how for k, how in flows.items() if k.role not in KEYS})
+            is_new |= target.carry({k: how for k, how in flows.items() if k.role not in KEYS})
 
 
 def is_reference(source: QuerySource) -> bool:
     """Whether no row of a table is a person's."""
     return source.relation.is_groups or not source.relation.has_people
+
+
+def chosen_by(relation: Relation, other: Relation) -> Relation:
+    """The rows of a list that EXCEPT or INTERSECT compares with those of a query."""
+    if relation.whole.is_carrying:
+        return relation
+    source = QuerySource("", relation)
+    flows = other.whole.by(LOOK_UP).flows
+    source.carry({each: how for each, how in flows.items() if each.role not in KEYS})
+    return replace(
+        relation,
+        columns=tuple((name, source.seen(column)) for name, column in relation.columns),
+        rest=source.rest,
+        selected=relation.selected | source.carried.keys(),
+    )
 
 
 def are_records(sources: Sequence[QuerySource]) -> bool:
@@ -224,12 +321,31 @@ def are_records(sources: Sequence[QuerySource]) -> bool:
 def brought(scope: QueryScope) -> Relation:
     """What a query has of its tables and conditions, without columns."""
     relations = [source.relation for source in scope.sources]
+    asks = (each.asks for each in relations if each.is_correlated)
     kept = (each.relation.selected for each in scope.sources if not each.is_partner)
     return Relation(
         selected=scope.selected.union(*kept),
         people=scope.people.union(*(each.people for each in relations)),
-        asks=scope.asks,
+        asks=merged([NOTHING, scope.asks, *asks]),
         is_correlated=scope.is_correlated,
+    )
+
+
+def either(one: Relation, other: Relation) -> Relation:
+    """A relation that may be one of two."""
+    return replace(
+        one,
+        columns=(*one.columns, *other.columns),
+        is_open=one.is_open or other.is_open,
+        numbered=one.numbered | other.numbered,
+        rest=merged([NOTHING, one.rest, other.rest]),
+        is_groups=one.is_groups and other.is_groups,
+        has_loose_key=one.has_loose_key or other.has_loose_key,
+        selected=one.selected | other.selected,
+        people=one.people | other.people,
+        asks=merged([NOTHING, one.asks, other.asks]),
+        is_correlated=one.is_correlated or other.is_correlated,
+        doubts=one.doubts | other.doubts,
     )
 
 
@@ -245,6 +361,9 @@ def starred(scope: QueryScope) -> Relation:
         brought(scope),
         columns=tuple(columns),
         is_open=any(each.is_open for each in relations),
+        numbered=ambiguous_names((each.by_name, each.is_open) for each in relations).union(
+            *(each.numbered | each.repeated for each in relations)
+        ),
         rest=merged([NOTHING, *(source.rest for source in scope.sources)]),
         is_groups=not are_records(scope.sources),
         is_unknown=any(each.is_unknown for each in relations),
@@ -252,38 +371,85 @@ def starred(scope: QueryScope) -> Relation:
 
 
 def named(node: exp.Expr, relation: Relation) -> Relation:
-    """A relation with the columns that its alias lists."""
+    """A relation with the columns that its alias lists; those after them keep their names."""
     alias = node.args.get("alias")
     names = [each.name for each in alias.columns] if isinstance(alias, exp.TableAlias) else []
     if not names or relation.is_unknown:
         return relation
-    columns = [column for _, column in relation.columns]
+    old = relation.columns
     if relation.is_open:
-        columns = [relation.whole] * len(names)
-    old = [name for name, _ in relation.columns]
-    return replace(
-        relation, columns=tuple(zip([*names, *old[len(names) :]], columns, strict=False))
-    )
+        # Which columns the names stand for is unknown, and so are those that are left.
+        columns = [*((name, relation.whole) for name in names), *old]
+    else:
+        firsts = zip(names, old, strict=False)
+        columns = [*((name, column) for name, (_, column) in firsts), *old[len(names) :]]
+    return replace(relation, columns=tuple(columns), numbered=relation.numbered | relation.repeated)
 
 
 def of_correlated(relation: Relation) -> Relation:
     """A subquery for each record: its figures may be of one record."""
     if not relation.is_correlated:
         return relation
-    columns = tuple((name, column.by(OF_ONE)) for name, column in relation.columns)
+    return of_records(relation)
+
+
+def of_records(relation: Relation) -> Relation:
+    """A relation of which a group may be one record."""
+    columns = tuple(
+        (name, column._replace(flows=column.by(OF_ONE).flows)) for name, column in relation.columns
+    )
     return replace(relation, columns=columns, rest=relation.rest.by(OF_ONE), is_groups=False)
+
+
+def of_lateral(relation: Relation) -> Relation:
+    """A table for each record: a figure or a constant tells what its conditions compare."""
+    if not relation.is_correlated:
+        return relation
+    asked = relation.asks.by(ASK)
+    columns = (
+        (name, merged([column, asked]) if column.is_constant or relation.is_groups else column)
+        for name, column in relation.columns
+    )
+    return of_correlated(replace(relation, columns=tuple(columns)))
+
+
+def sorting_columns(
+    key: exp.Expr, left: Relation, right: Relation, by_name: bool
+) -> Iterator[TracedColumn]:
+    """What a key of ORDER BY reads in both branches of a set operation: columns of one place.
+
+    A key is a number, or a name of the first branch. Of any other, and of branches with columns
+    that nobody listed, it may be every column.
+    """
+    name = key.name.casefold() if isinstance(key, exp.Column | exp.Literal) else ""
+    if by_name and isinstance(key, exp.Column):
+        yield from (side.by_name.get(name, side.rest) for side in (left, right))
+        return
+    places = [
+        place
+        for place, (column, _) in enumerate(left.columns)
+        if name in (column.casefold(), str(place + 1))
+    ]
+    if not places or by_name or left.is_open or right.is_open:
+        yield from (left.whole, right.whole)
+    for side in (left, right):
+        yield from (side.columns[place][1] for place in places if place < len(side.columns))
 
 
 def column_of_branch(column: TracedColumn, relation: Relation) -> TracedColumn:
     """A column of a union's branch: a constant tells what selects the branch."""
     if not column.is_constant:
         return column
-    told = {origin: DERIVED for origin in relation.selected if origin.role not in KEYS}
-    return TracedColumn(told) if told else column
+    selecting = {origin: DERIVED for origin in relation.selected if origin.role not in KEYS}
+    return TracedColumn(selecting) if selecting else column
 
 
-def correlate(scope: QueryScope, within: QueryScope) -> None:
-    """Note that a query reads a column of one around it."""
+def correlate(
+    scope: QueryScope, within: QueryScope, columns: Iterable[tuple[QuerySource, str]]
+) -> None:
+    """Note that a query reads columns of one around it."""
+    if scope is not within:
+        within.reached += columns
     for each in scope.around():
         if each is within:
             return

@@ -47,6 +47,8 @@ class Column:
     """Why the column can't be used, worded to follow its name; for example a merging collation."""
     may_be_read: bool = True
     """False where the user lacks the privilege, so that not even a copy can be made."""
+    is_read_as_text: bool = False
+    """Whether its values have several types and are read as text, which a condition must cast."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +26,8 @@ class Found(NamedTuple):
     same: frozenset[tuple[Origin, Origin]] = frozenset()
     without_entity: frozenset[str] = frozenset()
     reads: tuple[str, ...] = ()
+    is_known: bool = True
+    """Whether the manifest has every table that was read."""
 
 
 class Cache:
@@ -45,7 +47,7 @@ class Cache:
         roles: Sequence[str],
         before: Sequence[Relation],
     ) -> str:
-        """The checksum of all that a node's relation rests on; empty without a folder."""
+        """The checksum of a node's SQL, its roles and what it refs; empty without a folder."""
         if self._file is None:
             return ""
         parts = [VERSION, dialect, node, sql, *roles, *map(self._digest, before)]
@@ -57,20 +59,27 @@ class Cache:
             self._digests[id(relation)] = sha256(text.encode()).hexdigest()
         return self._digests[id(relation)]
 
-    def get(self, key: str) -> Found | None:
+    def get(self, key: str, relation_of: Callable[[str], Relation | None]) -> Found | None:
+        """What a query defines, if the relations that it read without a ref are the same."""
         stored = self._before.get(key)
         if stored is None:
             return None
         try:
             found = _found(stored)
+            for unique_id, digest in stored["digests"].items():
+                relation = relation_of(unique_id)
+                if relation is None or self._digest(relation) != digest:
+                    return None
         except (KeyError, TypeError, ValueError, AttributeError):
             return None
         self._used[key] = stored
         return found
 
-    def put(self, key: str, found: Found) -> None:
+    def put(self, key: str, found: Found, unasked: Mapping[str, Relation]) -> None:
+        """Keep what a query defines, with the relations that it read without a ref."""
         if self._file is not None:
-            self._used[key] = _stored(found)
+            digests = {unique_id: self._digest(each) for unique_id, each in unasked.items()}
+            self._used[key] = {**_stored(found), "digests": digests}
 
     def save(self) -> None:
         """Write what this run used. Raises `InputError` if the folder can't be written."""
@@ -115,6 +124,7 @@ def _of_relation(relation: Relation) -> dict[str, Any]:
         **{key: getattr(relation, key) for key in _FLAGS},
         **{key: sorted(getattr(relation, key)) for key in _SETS},
         "doubts": sorted(relation.doubts),
+        "numbered": sorted(relation.numbered),
         "rest": _of_column(relation.rest),
         "columns": [[name, _of_column(column)] for name, column in relation.columns],
     }
@@ -127,6 +137,7 @@ def _relation(stored: Mapping[str, Any]) -> Relation:
         selected=selected,
         people=people,
         doubts=frozenset(Doubt(*each) for each in stored["doubts"]),
+        numbered=frozenset(stored["numbered"]),
         rest=_column(stored["rest"]),
         columns=tuple((name, _column(column)) for name, column in stored["columns"]),
     )

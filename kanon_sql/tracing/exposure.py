@@ -51,7 +51,7 @@ _M = 2
 
 
 def origin_label(origin: Origin) -> str:
-    """An origin as it is told: `source.table.column` or `model.column`."""
+    """An origin in words: `source.table.column` or `model.column`."""
     return f"{origin.node}.{origin.column}"
 
 
@@ -165,7 +165,7 @@ class ExposedModel:
 
     @property
     def proposal(self) -> ProposedRoles | None:
-        """What closes the gap, if there is one and lineage can be told."""
+        """What closes the gap, if there is one and lineage is known."""
         if not self.gap or self.doubts or "*" in self.missing:
             return None
         own = self.declared
@@ -245,7 +245,7 @@ def _is_hashed(column: TracedColumn, roles: set[str]) -> bool:
 
 
 def model_lineage(project: FollowedProject, node: Node, people: People) -> ModelLineage:
-    """All that is told of one model."""
+    """All findings on one model."""
     relation = project.relations[node.unique_id]
     model = ExposedModel(node, relation)
     file, line = _place(project, node)
@@ -278,7 +278,7 @@ def model_lineage(project: FollowedProject, node: Node, people: People) -> Model
                 if each in project.nodes
             )
         ),
-        columns=tuple(_column(model, name, column) for name, column in relation.columns),
+        columns=tuple(_column(model, name, column) for name, column in _listed(node, relation)),
         open=relation.is_open,
         cant_tell=tuple(_unclear(project, doubt) for doubt in sorted(model.doubts)),
         notes=tuple(notes),
@@ -300,13 +300,21 @@ def _published(project: FollowedProject, node: Node) -> Iterator[str]:
             yield f"exposure: {name}"
 
 
+def _listed(node: Node, relation: Relation) -> Iterator[tuple[str, TracedColumn]]:
+    """The columns of a model, with those of `select *` that its YAML alone lists."""
+    yield from relation.columns
+    for name in node.described if relation.is_open else ():
+        if name.casefold() not in relation.by_name:
+            yield name, relation.unlisted_as(name.casefold())
+
+
 def _column(model: ExposedModel, name: str, column: TracedColumn) -> ColumnLineage:
     by_way: dict[tuple[int, int], list[str]] = {}
     for origin, how in column.flows.items():
         by_way.setdefault((ROLES.index(origin.role), how), []).append(origin_label(origin))
     return ColumnLineage(
         name=name,
-        role=model.roles[name],
+        role=model.role(name, column),
         declared=model.declared.get(name.casefold()),
         figure=column.figure,
         cant_tell=bool(column.doubts),

@@ -65,6 +65,11 @@ def lineage_of(
             f"{manifest} is YAML, and lineage takes the manifest of a dbt project, "
             "target/manifest.json, which dbt compile writes. A spec is for kanon-sql audit."
         )
+    if Path(manifest).is_dir():
+        raise InputError(
+            f"{manifest} is a folder. Name the manifest that dbt compile writes in its project, "
+            "target/manifest.json."
+        )
     read = Manifest.read(Path(manifest))
     if not read.nodes:
         raise InputError(f"{manifest} has no node. Run dbt compile in the project.")
@@ -81,7 +86,7 @@ def lineage_of(
     every = [
         model_lineage(project, node, people)
         for node in read.nodes
-        if node.kind in ("model", "snapshot") and not node.is_ephemeral
+        if node.kind in ("model", "snapshot") and node.materialized != "ephemeral"
     ]
     ids = {node.unique_id for node in shown}
     models = listed([model for model in every if model.unique_id in ids])

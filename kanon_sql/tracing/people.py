@@ -45,12 +45,12 @@ def compositions(
 ) -> Iterator[Composition]:
     """The published models of records about the same people that tell more together."""
     by_people: dict[str, list[ModelLineage]] = {}
-    told: dict[str, set[str]] = {}
+    carried: dict[str, set[str]] = {}
     for model in models:
         if not model.published or model.kind == "groups":
             continue
         columns = [column for _, column in relations[model.unique_id].columns]
-        told[model.name] = {
+        carried[model.name] = {
             f"{origin.node}.{origin.column}"
             for column in columns
             for origin, how in column.flows.items()
@@ -60,11 +60,11 @@ def compositions(
         for name in people.classes(keys):
             by_people.setdefault(name, []).append(model)
     for name, about in sorted(by_people.items()):
-        together = set().union(*(told[model.name] for model in about))
+        together = set().union(*(carried[model.name] for model in about))
         beyond = {
-            model.name: tuple(sorted(together - told[model.name]))
+            model.name: tuple(sorted(together - carried[model.name]))
             for model in sorted(about, key=lambda each: each.name)
-            if together - told[model.name]
+            if together - carried[model.name]
         }
         if beyond:
             ordered = sorted(about, key=lambda each: each.name)

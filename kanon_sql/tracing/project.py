@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -12,7 +12,6 @@ from kanon_sql.question.dbt.node import Node
 from kanon_sql.question.roles import NAMES
 from kanon_sql.sql.flow_rules import (
     CARRIED,
-    DERIVE,
     HASH,
     NOTHING,
     PERSONS,
@@ -42,14 +41,15 @@ class FollowedProject:
     reads: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The nodes that each node reads."""
     without_entity: dict[str, frozenset[str]] = field(default_factory=dict)
+    _begun: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, manifest: Manifest, dialect: str | None, cache: Cache) -> FollowedProject:
         """The project with every node read, in the order in which they depend on one another."""
         project = cls(manifest, dialect, cache)
         project._refuse_uncompiled()
-        for node in project._in_order():
-            project._follow(node)
+        for node in manifest.nodes:
+            project._relation(node.unique_id)
         project._relate()
         return project
 
@@ -90,19 +90,18 @@ class FollowedProject:
                 "compile."
             )
 
-    def _in_order(self) -> Iterator[Node]:
-        """Every node after those that it reads; a node that reads itself is read once."""
-        done: set[str] = set()
-        for root in self.manifest.nodes:
-            ahead = [(root.unique_id, False)]
-            while ahead:
-                unique_id, is_ready = ahead.pop()
-                if is_ready:
-                    yield self.nodes[unique_id]
-                elif unique_id not in done:
-                    done.add(unique_id)
-                    ahead.append((unique_id, True))
-                    ahead += [(each, False) for each in self._before(self.nodes[unique_id])]
+    def _relation(self, unique_id: str) -> Relation | None:
+        """The relation of a node, after those that it reads; None while it is being read."""
+        ahead = [(unique_id, False)]
+        while ahead:
+            each, is_ready = ahead.pop()
+            if is_ready:
+                self._follow(self.nodes[each])
+            elif each not in self._begun:
+                self._begun.add(each)
+                ahead.append((each, True))
+                ahead += [(before, False) for before in self._before(self.nodes[each])]
+        return self.relations.get(unique_id)
 
     def _before(self, node: Node) -> list[str]:
         """The nodes that a node reads, with the others of their relations."""
@@ -133,36 +132,40 @@ class FollowedProject:
         if not node.sql:
             return self._opaque(node, "not_compiled", 1, whole)
         roles = sorted(f"{name} {role}" for name, role in declared_roles(node).items())
-        before = [self.relations[each] for each in self._before(node) if each in self.relations]
-        key = self.cache.key(self.dialect or "", node.unique_id, node.sql, roles, before)
-        found = self.cache.get(key)
+        before = {
+            each: self.relations[each] for each in self._before(node) if each in self.relations
+        }
+        key = self.cache.key(
+            self.dialect or "", node.unique_id, node.sql, roles, [*before.values()]
+        )
+        found = self.cache.get(key, self._relation)
         if found is None:
             try:
                 found = self._parsed(node)
             except Unreadable as unreadable:
                 found = self._opaque(node, unreadable.reason, unreadable.line, whole)
-            self.cache.put(key, found)
+            if found.is_known:
+                unasked = {each: self.relations[each] for each in found.reads if each not in before}
+                self.cache.put(key, found, unasked)
         return found
 
     def _parsed(self, node: Node) -> Found:
         own, nodes = self._key(node), dict[str, None]()
-        reads_itself = False
+        reads_itself, is_known = False, True
         reader: Reader
 
         def read(known: Relation) -> Relation:
             nonlocal reader
 
             def tables(parts: Sequence[str]) -> Relation | None:
-                nonlocal reads_itself
+                nonlocal reads_itself, is_known
                 if tuple(parts) == own:
                     reads_itself = True
                     return known
-                found = [
-                    each
-                    for each in self._ids_by_relation.get(tuple(parts), ())
-                    if each in self.relations
-                ]
+                ids = self._ids_by_relation.get(tuple(parts), ())
+                found = [each for each in ids if self._relation(each) is not None]
                 nodes.update(dict.fromkeys(found))
+                is_known = is_known and bool(found)
                 return _as_one([self.relations[each] for each in found])
 
             reader = Reader(node.unique_id, self.dialect, tables)
@@ -170,24 +173,25 @@ class FollowedProject:
 
         relation = read(UNKNOWN)
         if reads_itself:
-            relation = fixed_point(read)
+            doubts = frozenset({Doubt("recursion", "", node.unique_id, 1)})
+            relation = fixed_point(read, doubts)
         if node.kind == "snapshot":
             keys = [relation.by_name.get(key.casefold(), relation.whole) for key in node.keys]
             scd = ("dbt_scd_id", merged([NOTHING, *keys]).by(HASH))
             relation = replace(relation, columns=(*relation.columns, scd), is_open=True)
         reads = tuple(each for each in nodes if each != node.unique_id)
-        return Found(relation, frozenset(reader.same), frozenset(reader.without_entity), reads)
+        same, without_entity = frozenset(reader.same), frozenset(reader.without_entity)
+        return Found(relation, same, without_entity, reads, is_known)
 
     def _opaque(self, node: Node, reason: str, line: int, whole: TracedColumn) -> Found:
         """The relation of a node that can't be read: all that its parents carry."""
         if not whole.is_carrying:
             return Found(Relation(is_open=True))
         doubts = frozenset({Doubt(reason, "", node.unique_id, line)})
-        rest = TracedColumn(whole.by(DERIVE).flows, whole.doubts | doubts)
         parents = [self.relations[each] for each in node.parents if each in self.relations]
         relation = Relation(
             is_open=True,
-            rest=rest,
+            rest=whole.doubted(doubts),
             doubts=doubts,
             people=frozenset().union(*(each.people for each in parents)),
             selected=frozenset().union(*(each.selected for each in parents)),
@@ -247,7 +251,7 @@ def declared_roles(node: Node) -> dict[str, str]:
 
 
 def origin_name(node: Node) -> str:
-    """How a node is named where a column's origin is told."""
+    """How a node is named in the origin of a column."""
     return f"{node.source}.{node.name}" if node.source else node.display_name
 
 
@@ -268,6 +272,7 @@ def _as_one(relations: Sequence[Relation]) -> Relation | None:
         relations[0],
         columns=tuple(columns.values()),
         is_open=any(each.is_open for each in relations),
+        numbered=frozenset().union(*(each.numbered | each.repeated for each in relations)),
         rest=merged([NOTHING, *(each.rest for each in relations)]),
         selected=frozenset().union(*(each.selected for each in relations)),
         people=frozenset().union(*(each.people for each in relations)),

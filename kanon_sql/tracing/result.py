@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from kanon_sql.errors import NoDataError, PrivacyViolation, SpecError, plural
 from kanon_sql.report.display import Displayed
+from kanon_sql.results.json_part import UNWRITTEN
 from kanon_sql.results.lineage import Composition, Gate, ModelLineage, ProjectLineage
-from kanon_sql.results.table import UNWRITTEN, Rows, Status, Written
+from kanon_sql.results.table import Status, Written
+from kanon_sql.results.tabular import Rows
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block

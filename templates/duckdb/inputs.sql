@@ -450,6 +450,15 @@ where temporary and not internal
 {%- endmacro %}
 
 
+{# Rows of lists, one list a column, each cast to the type of its column if that is given. #}
+{% macro rows_of_lists(columns, types={}) %}
+select
+{% for column in columns %}
+    unnest({{ "cast(? as " ~ types[column] ~ "[])" if column in types else "?" }}) as {{ kanon_sql.ident(column) }}{{ "," if not loop.last }}
+{% endfor %}
+{%- endmacro %}
+
+
 {# Statement with further CTEs before its own. #}
 {% macro with_ctes_before(sets, statement) %}
 with

@@ -37,6 +37,6 @@ order by "ORDINAL_POSITION"
     Values of session functions: current schemas, session id, version. One of them may cancel
     another session.
 #}
-{% macro told_by_session(functions) %}
+{% macro session_values(functions) %}
 select {{ functions | join(", ") }}
 {%- endmacro %}

@@ -7,7 +7,7 @@
     For each column, the number of distinct values in the database's comparison and by bytes.
     `columns` are names, each with the columns and tables of its values.
 #}
-{% macro texts_told_apart(columns) %}
+{% macro distinct_texts(columns) %}
 {% for name, sources in columns %}
 select
     {{ kanon_sql.literal(name) }} as kanon_column,

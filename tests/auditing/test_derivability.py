@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-import scipy.optimize  # type: ignore[import-untyped]
+import scipy.optimize
 from generated import few, fewer
 from hypothesis import given
 from hypothesis import strategies as st
@@ -566,7 +566,7 @@ def test_parts_are_decided_alike_together_and_alone(
     table = Published(cells, whole=low is not None, low=low)
 
     together = intervals(table)
-    monkeypatch.setattr("kanon_sql.models.cells.derivability.MOST_TERMS", 1)
+    monkeypatch.setattr("kanon_sql.models.cells.linear_programs.MOST_TERMS", 1)
     alone = intervals(table)
 
     assert together == alone

@@ -13,15 +13,15 @@ from generated import few
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kanon_sql.auditing import estimates
-from kanon_sql.auditing.estimates import (
+from kanon_sql.errors import InputError, SpecError
+from kanon_sql.models.population import estimates
+from kanon_sql.models.population.estimates import (
     SizeCounts,
     UniquenessEstimates,
     individual_risk,
     population_uniqueness,
     required_class_size,
 )
-from kanon_sql.errors import InputError, SpecError
 from kanon_sql.models.population.plan import require_scipy
 
 # fmt: off
@@ -451,7 +451,7 @@ def test_without_scipy_the_sentence_says_how_to_get_it(monkeypatch: pytest.Monke
 
 def test_importing_the_module_imports_neither_numpy_nor_scipy() -> None:
     code = (
-        "import sys, kanon_sql.auditing.estimates as e; e.individual_risk(2, 9); "
+        "import sys, kanon_sql.models.population.estimates as e; e.individual_risk(2, 9); "
         "print({'numpy', 'scipy'} & set(sys.modules))"
     )
 

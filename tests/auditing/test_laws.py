@@ -283,7 +283,7 @@ def test_delta_over_the_values_of_a_class_alone_grows_in_a_merger() -> None:
 
 @fewer
 @given(VALUED, st.sampled_from([1, 2, 3]))
-def test_recursive_diversity_is_confidence_after_elimination(table: Filled, l: int) -> None:  # noqa: E741
+def test_recursive_diversity_is_confidence_after_elimination(table: Filled, l: int) -> None:
     """With l - 2 other values ruled out the first is believed with less than c / (c + 1)."""
     classes: dict[Any, Counter[Any]] = {}
     for q, s, _ in table.rows:
@@ -301,7 +301,7 @@ def test_recursive_diversity_is_confidence_after_elimination(table: Filled, l: i
 
 @fewer
 @given(VALUED, st.sampled_from([1, 2, 3]))
-def test_allowing_a_value_never_raises_c(table: Filled, l: int) -> None:  # noqa: E741
+def test_allowing_a_value_never_raises_c(table: Filled, l: int) -> None:
     values = sorted({s for _, s, _ in table.rows if s is not None}) or ["never"]
 
     def achieved(**allowed: Any) -> float | None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from questions import DRAWN, EVERYTHING, Asked
 
 import kanon_sql as kanon
-from kanon_sql.auditing import estimates
+from kanon_sql.models.population import estimates
 from kanon_sql.plan import audit_plan
 from kanon_sql.sql import macros
 

@@ -20,12 +20,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kanon_sql as kanon
+from kanon_sql.auditing.auditor import audit, published_tables
 from kanon_sql.engines.run_options import RunOptions
-from kanon_sql.models.cells.audit import audit_cells
 from kanon_sql.question.policy import policy_named, policy_names
 from kanon_sql.question.spec import AuditSpec, published_spec
 from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.table import CheckResult
+from kanon_sql.results.check import CheckResult
 
 Rows = Sequence[Sequence[Any]]
 OVERCLAIMS = re.compile(r"\b(compliant|compliance|anonymous|safe)\b", re.IGNORECASE)
@@ -41,7 +41,9 @@ def write(file: Path, columns: Sequence[str], rows: Rows) -> Path:
 
 def cells(file: Path, **parts: Any) -> CellsResult:
     spec = AuditSpec(published=[published_spec(source=str(file), **parts)])
-    [table] = audit_cells(spec, RunOptions(), show_values=parts.pop("show", False)).tables
+    [table] = audit(
+        spec, RunOptions(), kind=published_tables(), show_values=parts.pop("show", False)
+    ).tables
     assert isinstance(table, CellsResult)
     return table
 

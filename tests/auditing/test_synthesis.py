@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import duckdb
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from commands import run
-from generated import fewer
+from generated import Filled, fewer
 from hypothesis import given
 from hypothesis import strategies as st
+from warehouses import ENGINES
 
 import kanon_sql as kanon
 from kanon_sql.auditing.intervals import newcombe
+from kanon_sql.results.diff import diff
+from kanon_sql.results.table import ResultFile
 
 KEYS = ["a", "b"]
 RECORD = st.tuples(
@@ -120,6 +127,27 @@ def test_original_and_holdout_exchanged_turn_the_sign(
 
 
 @fewer
+@given(RECORDS, RECORDS, RECORDS, st.integers(1, 4), st.sampled_from([None, "person"]))
+def test_different_records_of_one_hash_are_compared(
+    s: list[Row], o: list[Row], h: list[Row], different: int, entity: str | None
+) -> None:
+    with duckdb.connect() as connection:
+        for name, rows, first in (("s", s, 0), ("o", o, 0), ("h", h, 10)):
+            persons = [first + number // 2 for number in range(len(rows))]
+            connection.from_arrow(table(rows).append_column("person", [persons])).create(name)
+        [audited] = kanon.audit(
+            "s", KEYS, sensitive="t", identifiers=["person"],
+            original={"source": "o", "entity": entity}, holdout="h",
+            checks=[kanon.CopiedRecords()], engine=connection,
+        ).tables  # fmt: skip
+        sql = audited.sql["copied_records"]
+        collides = re.sub(r"hash\(.*?\) as", f"hash(a, b) % {different} as", sql, flags=re.DOTALL)
+
+        assert collides != sql
+        assert connection.sql(collides).fetchall() == connection.sql(sql).fetchall()
+
+
+@fewer
 @given(RECORDS, RECORDS)
 def test_a_copy_of_the_original_as_holdout_has_no_excess(s: list[Row], o: list[Row]) -> None:
     for check in measured(s, o, o).values():
@@ -207,11 +235,73 @@ def test_a_column_without_a_common_value_is_left_out_of_whole_records() -> None:
     assert [each for each in table.warnings if '"day"' in each]
 
 
+def test_a_column_that_is_empty_where_records_are_copied_is_left_out() -> None:
+    s = pa.table({"zip": ["1", "1", "2", "2"], "day": [None, None, "Monday", "Friday"]})
+    o = pa.table({"zip": ["1", "1", "2", "2"], "day": [None, None, "mon", "fri"]})
+    [check] = kanon.audit(s, ["zip"], original=o, checks=[kanon.CopiedRecords()]).checks
+
+    assert (check.details["left_out"], check.details["copied"]) == (["day"], 4)
+
+
+def test_a_column_whose_type_is_never_equal_is_left_out_by_name() -> None:
+    s = pa.table({"zip": ["1", "2"], "smokes": [True, False], "codes": [["a"], ["b"]]})
+    o = pa.table({"zip": ["1", "2"], "smokes": [1, 0], "codes": [["a"], ["b"]]})
+    [check] = kanon.audit(s, ["zip"], original=o, checks=[kanon.CopiedRecords()]).checks
+
+    assert check.details["columns"] == ["zip"]
+    assert check.details["left_out"] == ["smokes", "codes"]
+
+
+def test_values_of_a_column_are_counted_unless_two_copied_records_have_one() -> None:
+    s = pa.table({"zip": ["1", "2", "3"], "sex": ["m", "m", "w"], "n": [1, 2, 3]})
+    counted = [
+        "further_values_in_common" in kanon.audit(
+            s, ["zip"], original=s.select(names), checks=[kanon.CopiedRecords()]
+        ).tables[0].sql
+        for names in (["zip", "sex"], ["zip", "sex", "n"])
+    ]  # fmt: skip
+
+    assert counted == [False, True]
+
+
+def test_a_running_number_is_warned_of_where_some_records_are_copied() -> None:
+    zips = [str(each % 3) for each in range(50)]
+    s = pa.table({"n": list(range(50)), "zip": zips})
+    o = pa.table({"n": list(range(50)), "zip": zips[20:] + ["0"] * 20})
+    table = kanon.audit(s, ["zip"], original=o, checks=[kanon.CopiedRecords()]).tables[0]
+
+    assert 0 < table.checks[0].details["copied"] < 50
+    assert [each for each in table.warnings if "a running number in both tables" in each]
+
+
 def test_a_running_number_is_warned_of() -> None:
     numbers = {"n": list(range(50)), "zip": [str(each % 3) for each in range(50)]}
     table = kanon.audit(pa.table(numbers), ["zip"], original=pa.table(numbers)).tables[0]
 
     assert [each for each in table.warnings if "a running number in both tables" in each]
+
+
+def test_a_key_that_hardly_matches_is_warned_of() -> None:
+    names = [f"{each:05}" for each in range(20)]
+    s = pa.table({"zip": [*names[:4], *(str(int(name)) for name in names[4:])], "age": ["3"] * 20})
+    o = pa.table({"zip": names, "age": ["3"] * 20})
+    warnings = [
+        kanon.audit(s, keys, original=o, checks=[kanon.ReplicatedUniques()]).tables[0].warnings
+        for keys in (["zip", "age"], ["age"])
+    ]
+
+    assert [each for each in warnings[0] if '"zip" has 4 values in common' in each]
+    assert not warnings[1]
+
+
+def test_classes_of_a_synthetic_table_are_neither_better_nor_worse() -> None:
+    o = table([("x", "y", "u"), ("y", "y", "u")])
+    smaller, larger = (
+        kanon.audit(table([("x", "y", "u")] * times), KEYS, original=o) for times in (1, 5)
+    )
+    compared = diff(*(ResultFile(Path("a.json"), each) for each in (smaller, larger))).tables[0]
+
+    assert {figure.change for figure in (*compared.summary, *compared.risks)} <= {"same", "changed"}
 
 
 # --- never green by mistake -----------------------------------------------------------------
@@ -377,3 +467,114 @@ def test_an_undecided_check_is_left_out_of_a_comparison(
 
     assert (kept.exit_code, audited.exit_code) == (0, 0), audited.stderr
     assert "copied_records is undecided, so it is left out of the" in audited.stdout
+
+
+def test_a_baseline_compares_the_figure_that_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fewer are singled out, and all claims are correct."""
+    monkeypatch.chdir(tmp_path)
+    asked = (
+        "s.csv",
+        "--original",
+        "o.csv",
+        "--qi",
+        "a",
+        "--check",
+        "singling_out:m=1,max_rate=0.5",
+    )
+
+    def write(name: str, values: Iterable[int]) -> None:
+        Path(name).write_text("a\n" + "".join(f"{each}\n" for each in values), encoding="utf-8")
+
+    write("o.csv", range(20))
+    write("s.csv", [*range(6), *range(90, 94)])
+    kept = run("baseline", *asked, "--output", "b.json")
+    same = run("audit", *asked, "--baseline", "b.json")
+    write("s.csv", range(4))
+    audited = run("audit", *asked, "--baseline", "b.json")
+
+    assert (kept.exit_code, same.exit_code, audited.exit_code) == (0, 0, 1)
+    assert "100 % of the claims correct, asked for at most 50.0 %" in " ".join(
+        audited.stdout.split()
+    )
+    assert "rate 1 (was 0.6)" in audited.stdout
+
+
+def test_open_lineage_has_the_figure_that_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.csv").write_text("a\n0\n1\n90\n91\n", encoding="utf-8")
+    Path("o.csv").write_text("a\n0\n1\n2\n3\n", encoding="utf-8")
+
+    run("audit", "s.csv", "--original", "o.csv", "--qi", "a", "--check",
+        "singling_out:m=1,max_rate=0.2", "--output", "events.jsonl")  # fmt: skip
+
+    event = json.loads(Path("events.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    [found] = event["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]
+    assert (found["expected"], found["actual"]) == ("0.2", "0.5")
+
+
+@pytest.mark.postgres
+def test_people_of_a_type_without_a_least_value(tmp_path: Path) -> None:
+    """Postgres 17 and before has no min(uuid)."""
+    with ENGINES["postgres"].started(tmp_path) as running:
+        for name in ("made", "original"):
+            running.run(
+                f"create table {name} as select md5(n::text)::uuid as id, n % 7 as zip, "
+                "n % 3 as age, n % 2 as dx from generate_series(1, 9) as numbers(n)"
+            )
+        [table] = kanon.audit(
+            "made", ["zip", "age"], sensitive=["dx"], engine=running.url,
+            original={"source": "original", "entity": "id"},
+            checks=[
+                kanon.CopiedRecords(), kanon.ReplicatedUniques(), kanon.SinglingOut(m=2),
+                kanon.DisclosiveInSynthetic(sensitive="dx"),
+                kanon.CorrectAttribution(sensitive="dx"),
+            ],
+        ).tables  # fmt: skip
+
+    assert table.error is None
+    assert [check.achieved for check in table.checks][:2] == [1, 1]
+
+
+@pytest.mark.parametrize("engine", ["postgres", "sqlite", "mariadb", "clickhouse", "spark"])
+@pytest.mark.parametrize("is_text_first", [True, False])
+def test_a_number_is_found_in_text_however_it_ends(
+    engine: str, is_text_first: bool, tmp_path: Path
+) -> None:
+    numbers = Filled(
+        ("a", "b"), (pa.float64(), pa.decimal128(10, 2)),
+        tuple((n / 2 - 1, Decimal(n) / 4) for n in range(8)),
+    )  # fmt: skip
+    texts = Filled(
+        ("a", "b"), (pa.string(), pa.string()),
+        tuple((repr(a), f"{b:.{n % 3 + 2}f}") for n, (a, b) in enumerate(numbers.rows)),
+    )  # fmt: skip
+    names = ("texts", "numbers") if is_text_first else ("numbers", "texts")
+    with ENGINES[engine].started(tmp_path) as running:
+        running.load("numbers", numbers)
+        running.load("texts", texts)
+        [table] = kanon.audit(
+            names[0], ["a", "b"], engine=running.url, original=names[1],
+            checks=[kanon.CopiedRecords(), kanon.ReplicatedUniques()],
+        ).tables  # fmt: skip
+
+    assert [check.achieved for check in table.checks] == [1, 1]
+
+
+@pytest.mark.parametrize("is_text_first", [True, False])
+def test_a_number_is_found_in_a_text_file(is_text_first: bool, tmp_path: Path) -> None:
+    """A text file writes 1.0 where a float column has 1."""
+    table = pa.table({"a": [n / 2 for n in range(9)], "b": [Decimal(n) / 4 for n in range(9)]})
+    paths = [tmp_path / "typed.parquet", tmp_path / "text.csv"]
+    pyarrow.parquet.write_table(table, paths[0])
+    pyarrow.csv.write_csv(table, paths[1])
+    made, original = reversed(paths) if is_text_first else paths
+
+    [found] = kanon.audit(
+        made, ["a"], original=original, checks=[kanon.CopiedRecords(), kanon.ReplicatedUniques()]
+    ).tables
+
+    assert [check.achieved for check in found.checks] == [1, 1]

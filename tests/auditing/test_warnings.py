@@ -208,3 +208,12 @@ def test_an_insensitive_column_in_which_many_are_alone_needs_a_reason(
     found = [each for each in table.warnings if "is declared insensitive" in each]
     assert [each.partition(", and ")[2][: len(said)] for each in found] == [said] * bool(said)
     assert table.why == ({"lab": "a batch number"} if "batch" in str(insensitive) else {})
+
+
+def test_with_wildcards_no_sensitive_attribute_is_measured() -> None:
+    data = pyarrow.table({"zip": ["1", None, "1"], "disease": ["flu", "flu", "cold"]})
+
+    assert warnings(data, sensitive="disease", nulls="wildcard") == [
+        "nulls: wildcard: the sensitive attributes are not measured, because compatible records "
+        "form no classes."
+    ]

@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 from commands import run
 from consistency import contradictions
 
 import kanon_sql as kanon
+from kanon_sql.question.spec import AuditSpec, published_spec
 from kanon_sql.results.cells import CellsResult
 
 LEDGER = [
@@ -275,6 +277,17 @@ published:
     value: turnover
     checks: [{min_contributors: {n: 5}}, derivable]
 """
+
+
+@pytest.mark.parametrize("dialect", [None, "postgres"])
+def test_compiled_data_in_memory_are_called_by_their_type(dialect: str | None) -> None:
+    data = pyarrow.table({"region": ["zeppelin", "S"], "n": [3, 4]})
+    spec = AuditSpec(published=[published_spec(source=data, by=["region"], value="n", cells=True)])
+
+    compiled = kanon.compile(spec, dialect=dialect)
+
+    assert [table.name for table in compiled.tables] == ["pyarrow.Table"]
+    assert "zeppelin" not in compiled._repr_html_()
 
 
 def test_a_spec_of_published_tables_is_validated_compiled_and_accepted() -> None:

@@ -24,7 +24,7 @@ from kanon_sql.models.catalogue import CELL_MODELS, MODELS
 from kanon_sql.question.policy import policy_names
 from kanon_sql.report.guides import guide_names
 from kanon_sql.results.release import METRICS
-from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS
 
 SHELLS = [BashComplete, ZshComplete, FishComplete]
 

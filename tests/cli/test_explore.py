@@ -263,6 +263,15 @@ def test_a_level_gives_what_its_row_says(page):
             assert float(share) == pytest.approx(100 * below / PEOPLE, abs=0.06)
 
 
+@pytest.mark.parametrize("route", ["/risk", "/levels", "/evidence"])
+def test_l_and_t_without_a_sensitive_column_are_said_to_be_left_out(page, route):
+    asked = {"role__ill": "insensitive", "k": 2, "l": 2, "t": 0.1}
+
+    text = page.go(address(route, **asked))[1]
+
+    assert "l and t not checked: no column is sensitive" in text
+
+
 def test_the_level_now_is_marked(page):
     shown = page.go(address("/levels", k=5, level__zip=1))[1]
     now = re.findall(r'<a href="[^"]*" aria-current="true">([^<]*)</a>', shown)
@@ -282,6 +291,37 @@ def test_found_levels_hold(page, algorithm):
     most = re.findall(r"--max-suppressed ([0-9]+)", evidence)[0]
     assert int(most) <= PEOPLE // 20
     assert figures(text)["lost"] != "0.0"
+
+
+def test_a_command_releases_no_column_that_is_undecided(page, folder, monkeypatch, capsys):
+    given = {"k": 5, "level__zip": 2, "level__born": 2, "role__stay": ""}
+    release = commands_of(page.go(address("/evidence", **given))[1])[1]
+    (folder / "release.parquet").unlink(missing_ok=True)
+    assert run(folder, *shlex.split(release)[1:], monkeypatch=monkeypatch) == 2
+    assert "stay" in capsys.readouterr().err
+    assert not (folder / "release.parquet").exists()
+
+
+def test_levels_that_hold_without_some_records_say_so(page):
+    shown = page.go(address("/levels", k=5, level__zip=2, level__born=2))[1]
+    command = commands_of(page.go(address("/evidence", k=5, level__zip=2, level__born=2))[1])[1]
+    suppressed = command.split("--max-suppressed ")[1].split()[0]
+    assert f"leaves out the {suppressed} records" in text_of(shown)
+    assert "leaves out the" not in text_of(page.go(address("/levels", **HELD))[1])
+
+
+def test_a_page_of_a_search_names_no_option(page):
+    shown = text_of(page.go(address("/find", k=5, role__stay=""))[1])
+    assert "Unassigned and released unchanged" in shown
+    assert "--unassigned" not in shown
+
+
+def test_without_a_record_left_there_is_no_release(page):
+    asked = address("/evidence", k=5, role__pid="qi", role__ill="insensitive")
+    text = html.unescape(page.go(asked)[1])
+
+    assert "No release: every record is in violation of a check." in text
+    assert [each.split()[1] for each in commands_of(text)] == ["audit"]
 
 
 def test_a_local_search_leads_to_its_command(page):
@@ -324,6 +364,9 @@ def test_a_hierarchy_that_does_not_fit_is_a_sentence_on_the_page(page, given, sa
     assert "This can't be answered" in shown
     assert says in shown
     assert "02138" not in shown
+    wrong = page.go(address("/levels", k=5, **given))[1]
+    assert 'name="hierarchy.zip"' in wrong
+    assert len([link for link in links(wrong) if link.startswith("/columns?")]) == 2
 
 
 def test_a_bookmark_shows_the_same_after_a_restart(page, folder):
@@ -360,6 +403,15 @@ def test_a_changed_file_is_counted_anew(tmp_path):
         assert "counted anew" in shown
         assert (before["status"], figures(shown)["status"]) == ("violated", "holds")
         assert "counted anew" not in opened.go(at)[1]
+        file.write_text("zip\n" + "".join(f"{n}\n" for n in range(7)))
+        above, shown = opened.go("/levels?role.zip=qi&k=5&hierarchy.zip=mask:right&level.zip=1")
+        assert figures(shown)["below"] == "0"
+        file.write_text("zip\n" + "".join(f"{n + 95}\n" for n in range(9)))
+        again, shown = opened.go(above)
+        assert again == above
+        assert figures(shown)["records"] == "9"
+        with LocalPage(tmp_path, "t.csv") as anew:
+            assert figures(anew.go(above)[1]) == figures(shown)
         file.write_text("zap\n1\n")
         for _ in range(2):
             assert "no longer those" in opened.go(at)[1]
@@ -375,6 +427,30 @@ def test_the_commands_read_the_file_as_the_page_does(tmp_path, monkeypatch):
     for option, value in (asked[:2], asked[2:4], asked[4:6]):
         assert f"{option} {value}" in audit
     assert run(tmp_path, *shlex.split(audit)[1:], monkeypatch=monkeypatch) == 0
+
+
+def test_the_proposed_question_of_a_german_table_can_be_answered(tmp_path, monkeypatch):
+    """Semicolons, decimal commas, cp1252, days first: what is proposed is what is read."""
+    lines = [
+        f"0{n % 3}067;{n % 28 + 1:02}.0{n % 9 + 1}.19{n % 50 + 40};{n % 80},5" for n in range(90)
+    ]
+    text = "\n".join(["PLZ;Geburtsdatum;Größe (cm)", *lines])
+    (tmp_path / "t.csv").write_text(text, encoding="cp1252")
+    with LocalPage(tmp_path, "t.csv", "--encoding", "cp1252", "--decimal", ",") as opened:
+        at, shown = opened.go("/")
+        assert "Geburtsdatum is read as day.month.year" in text_of(shown)
+        assert "hierarchy.Geburtsdatum=date%3A" in at
+        levels = opened.go(at.replace("/columns", "/levels"))[1]
+        assert figures(levels)["records"] == "90"
+        use = f"{at}&level.Geburtsdatum=2".replace("/columns", "/evidence")
+        at, evidence = opened.go(use)
+        [audit] = commands_of(evidence)
+        assert "--date-format Geburtsdatum=dmy" in audit
+        spec = yaml.safe_load(opened.go(at.replace("/evidence", "/kanon.yml"))[1])
+        assert spec["tables"][0]["dates"] == {"Geburtsdatum": "dmy"}
+    assert run(tmp_path, *shlex.split(audit)[1:], monkeypatch=monkeypatch) == 1
+    with LocalPage(tmp_path, "t.csv", "--encoding", "cp1252", "--decimal", ",") as opened:
+        assert figures(opened.go(at)[1]) == figures(evidence)
 
 
 def test_the_same_question_again_is_kept(page):
@@ -427,6 +503,12 @@ def test_a_slow_download_is_sent_once_it_is_there(slow):
     assert 0.5 < time.monotonic() - started < 29
 
 
+def test_a_head_request_counts_nothing(slow):
+    line = f"/risk?{SLOW.replace('&k=5', '&hierarchy.b=width%3A3&k=5')} HTTP/1.1"
+    assert b" 200 " in slow.raw(slow.request(f"HEAD {line}"))
+    assert b'class="running"' in slow.raw(slow.request(f"GET {line}"), seconds=120)
+
+
 def test_above_a_million_records_the_columns_are_there_at_once(slow):
     started = time.monotonic()
     _, shown = slow.go("/")
@@ -434,6 +516,31 @@ def test_above_a_million_records_the_columns_are_there_at_once(slow):
     assert "by the names of the columns alone" in shown
     assert "Measure the columns" in shown
     assert "Measure without each of them" in slow.go(f"/risk?{SLOW}")[1]
+
+
+def test_above_ten_million_records_nothing_is_counted_unasked(tmp_path):
+    file = tmp_path / "large.parquet"
+    duckdb.execute(f"copy (select i % 50 as a, i % 3 as b from range(10000001) t(i)) to '{file}'")
+    asked = "role.a=qi&role.b=qi&k=5"
+    with LocalPage(tmp_path, "large.parquet") as opened:
+        assert "10,000,001 records" in opened.said
+        opened.go("/")
+        for route in ("/risk", "/levels", "/evidence", "/find", "/tradeoff"):
+            started = time.monotonic()
+            shown = opened.go(f"{route}?{asked}")[1]
+            assert time.monotonic() - started < 2
+            assert "Nothing is counted yet" in shown
+            assert 'name="ask" value="count"' in shown
+            assert "kanon-sql audit large.parquet" in text_of(shown)
+            assert figures(shown) == {}
+        assert yaml.safe_load(opened.go(f"/kanon.yml?{asked}")[1])
+        shown = opened.go(f"/risk?{asked}&ask=count")[1]
+        assert figures(shown)["records"] == "10000001"
+        [levels] = [link for link in links(shown) if link.startswith("/levels")][-1:]
+        assert levels.endswith("ask=count")
+        assert figures(opened.go(levels)[1])["records"] == "10000001"
+        [use] = [link for link in links(opened.go(levels)[1]) if "level.a=1" in link]
+        assert figures(opened.go(use)[1])["records"] == "10000001"
 
 
 def test_a_reader_who_leaves_cancels_the_statement():
@@ -514,6 +621,38 @@ def test_the_chosen_files_are_saved(page, out, folder, monkeypatch, capsys):
     capsys.readouterr()
 
 
+@pytest.mark.parametrize(
+    "given",
+    [{"k": 5, "algorithm": "local"}, {"k": 5, "algorithm": "local", "max_suppressed": "10%"},
+     {"k": 5, "l": 2, "level__zip": 2, "level__born": 2}, {"k": 2, "level__born": 3}, {"k": 2},
+     {**HELD, "algorithm": "datafly"}],
+    ids=str,
+)  # fmt: skip
+def test_the_saved_release_is_that_of_the_command(page, out, folder, given, monkeypatch, capsys):
+    command = commands_of(page.go(address("/evidence", **given))[1])[1]
+    _, said = saved(page, given, release="1")
+    assert "Saved: patients.release.parquet." in said
+    (folder / "release.parquet").unlink(missing_ok=True)
+    assert run(folder, *shlex.split(command)[1:], "-q", monkeypatch=monkeypatch) == 0
+    released = pq.read_table(folder / "release.parquet")
+    assert pq.read_table(out / "patients.release.parquet").equals(released)
+    assert released.num_rows > 0
+    capsys.readouterr()
+
+
+def test_files_are_saved_together_or_not_at_all(page, out):
+    """A release that no level allows leaves no spec, and keeps what was there."""
+    (out / "patients.kanon.yml").write_text("mine")
+    none_holds = {"k": 601, "algorithm": "local"}
+    _, said = saved(page, none_holds, spec="1", report="1", release="1", overwrite="1")
+    assert "This can't be answered" in said
+    assert [file.name for file in out.iterdir()] == ["patients.kanon.yml"]
+    assert (out / "patients.kanon.yml").read_text() == "mine"
+    _, said = saved(page, HELD, spec="1", report="1", release="1", overwrite="1")
+    assert "Saved" in said
+    assert len(list(out.iterdir())) == 4
+
+
 def test_a_file_that_exists_is_kept_unless_its_box_is_ticked(page, out):
     assert saved(page, HELD, spec="1")[1].startswith("Evidence")
     (out / "patients.kanon.yml").write_text("mine")
@@ -546,12 +685,12 @@ def test_a_folder_named_like_a_file_stays(page, out):
 
 def test_a_release_needs_a_role_for_every_column(page, out):
     _, said = saved(page, {**HELD, "role__stay": ""}, release="1", spec="1")
-    assert "a release needs a role for every column" in said
+    assert "A release needs a role for every column" in said
     assert list(out.iterdir()) == []
 
 
 def test_nothing_chosen_saves_nothing(page, out):
-    assert "choose a file" in saved(page, HELD)[1]
+    assert "Choose a file" in saved(page, HELD)[1]
     assert list(out.iterdir()) == []
 
 
@@ -643,7 +782,7 @@ def test_a_filter_and_an_entity_hold_for_the_whole_run(folder):
 
 @pytest.mark.parametrize("kind", ["csv", "duckdb", "sqlite"])
 def test_other_sources_have_the_same_figures(page, folder, kind):
-    asked = address("/levels", k=5, l=2, level__zip=2).replace(
+    asked = address("/levels", k=5, l=2, level__zip=2, ask="count").replace(
         "date%3Ayear%2C5y%2Csuppress", "suppress"
     )
     expected = figures(page.go(asked)[1])
@@ -678,7 +817,7 @@ def test_other_sources_have_the_same_figures(page, folder, kind):
 
 def test_a_table_of_a_server_has_the_same_figures(page, tmp_path):
     """Each combination of values is fetched once, which is said; never a row."""
-    asked = address("/levels", k=5, l=2, level__zip=2)
+    asked = address("/levels", k=5, l=2, level__zip=2, ask="count")
     asked = asked.replace("date%3Ayear%2C5y%2Csuppress", "suppress")
     expected = figures(page.go(asked)[1])
     rows = ", ".join(
@@ -794,7 +933,8 @@ def test_values_are_shown_on_request_and_where_it_says_so(tmp_path):
     planted_table(tmp_path)
     asked = urlencode({"role.zip": "qi", "role.born": "qi", "role.diagnosis": "sensitive", "k": 30})
     with LocalPage(tmp_path, "people.parquet", "--show-values") as opened:
-        shown = opened.go(f"/risk?{asked}")[1]
+        assert traces(opened.go(f"/risk?{asked}")[1]) == []
+        shown = opened.go(f"/risk?{asked}&ask=peek")[1]
         assert "zeppelin" in traces(shown)
         assert "personal data" in shown
         for route in ("/columns", "/levels"):

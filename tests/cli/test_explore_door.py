@@ -237,7 +237,7 @@ def test_a_form_of_many_or_repeated_fields_is_refused(page, form):
     assert status(answer) == 400
 
 
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "HEAD", "OPTIONS", "TRACE", "PATCH", "ZAP"])
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "ZAP"])
 def test_other_methods_are_refused(page, method):
     answer = page.raw(page.request(f"{method} /columns HTTP/1.1"))
     assert status(answer) in (405, 501)
@@ -245,11 +245,39 @@ def test_other_methods_are_refused(page, method):
     assert method.encode() not in answer.split(b"\r\n\r\n", 1)[0]
 
 
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [("/columns", {}), ("/risk?role.zip=qi", {}), ("/kanon.yml?role.zip=qi", {}), ("/risk?k=", {}),
+     ("/columns?k=", {}), ("/nothing", {}), ("/save", {}), ("/", {}), ("//x", {}),
+     ("/columns", {"host": "evil.example"}), ("/columns", {"site": "cross-site"})],
+)  # fmt: skip
+def test_head_is_get_without_a_body(page, path, more):
+    site = f"Sec-Fetch-Site: {more.get('site', 'none')}"
+    got, asked = (
+        page.raw(page.request(f"{method} {path} HTTP/1.1", site, host=more.get("host")))
+        for method in ("GET", "HEAD")
+    )
+    assert asked.endswith(b"\r\n\r\n")
+    assert asked.count(b"\r\n\r\n") == 1
+    assert status(asked) == status(got)
+    left_out = ("Date", "Content-Length", "Content-Disposition")
+    sent, same = ({name: value for name, value in headers(each).items() if name not in left_out}
+                  for each in (asked, got))  # fmt: skip
+    assert sent == same
+
+
+def test_head_opens_nothing_without_the_cookie(page):
+    request = page.request("HEAD /columns HTTP/1.1").replace(page.cookie.encode(), b"x=y")
+    assert status(page.raw(request)) == 403
+
+
 def test_a_page_takes_no_form_and_saving_no_link(page):
     assert page.ask("/save")[0].status == 405
+    assert page.ask("/save")[0].getheader("Allow") == "POST"
     for path in ("/columns", "/risk", "/"):
         origin = f"http://127.0.0.1:{page.port}"
-        assert page.ask(path, "POST", "", Origin=origin, Content_Type=FORM)[0].status == 405
+        response, _ = page.ask(path, "POST", "", Origin=origin, Content_Type=FORM)
+        assert (response.status, response.getheader("Allow")) == (405, "GET, HEAD")
 
 
 # --- sizes and slowness ---------------------------------------------------------------------
@@ -305,19 +333,19 @@ def test_a_request_has_thirty_seconds_to_be_sent(monkeypatch, tmp_path):
     import threading
 
     from kanon_sql.engines.run_options import RunOptions
-    from kanon_sql.explore import server
-    from kanon_sql.explore.explorer import Explorer
+    from kanon_sql.explore import door as doors
+    from kanon_sql.explore.table import ExploredTable
     from kanon_sql.explore.turns import Turns
-    from kanon_sql.question.spec import TableSpec
+    from kanon_sql.question.table import TableSpec
 
-    assert server.SECONDS_TO_SEND == 30
-    monkeypatch.setattr(server, "SECONDS_TO_SEND", 0.5)
+    assert doors.SECONDS_TO_SEND == 30
+    monkeypatch.setattr(doors, "SECONDS_TO_SEND", 0.5)
     file = tmp_path / "t.csv"
     file.write_text("zip\n1\n")
     turns = Turns()
-    explorer = Explorer(TableSpec(source=str(file)), RunOptions(), turns, None, False)
-    turns.ask(explorer.start).value()
-    door = server.Door(0, explorer, turns)
+    table = ExploredTable(TableSpec(source=str(file)), RunOptions(), turns)
+    turns.ask(table.start).value()
+    door = doors.Door(0, table, turns)
     threading.Thread(target=door.serve_forever, daemon=True).start()
     try:
         with socket.create_connection(("127.0.0.1", door.port), timeout=5) as connection:
@@ -336,7 +364,7 @@ def test_a_request_has_thirty_seconds_to_be_sent(monkeypatch, tmp_path):
     finally:
         door.shutdown()
         door.server_close()
-        turns.end(explorer.close, 2)
+        turns.end(table.close, 2)
 
 
 def test_it_listens_on_this_machine_alone(page):

@@ -37,8 +37,9 @@ from kanon_sql.assistant.server import TOOLS, Assistant, tables_by_name
 from kanon_sql.cli.main import main
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.question.spec import AuditSpec
+from kanon_sql.results.check import CheckResult
 from kanon_sql.results.release import Metrics, Point
-from kanon_sql.results.table import CheckResult, HistogramBin, Summary, TableResult
+from kanon_sql.results.table import HistogramBin, Summary, TableResult
 
 FEW = "fewer than 10"
 ALL_BUT_FEW = "all but fewer than 10"

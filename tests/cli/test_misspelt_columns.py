@@ -10,7 +10,7 @@ import pytest
 
 import kanon_sql as kanon
 from kanon_sql.question.roles import ROLES
-from kanon_sql.question.spec import TableSpec
+from kanon_sql.question.table import TableSpec
 from tests.support.commands import run
 
 VISITS = "person,zip,age,ward,month,weight,ill\n1,a,20,A,1,1,flu\n2,a,21,A,2,1,HIV\n"

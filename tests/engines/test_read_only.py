@@ -11,13 +11,13 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from places import HOUSE
+from signals_reset import ended_by_signals
 from warehouses import Database, postgres
 
 import kanon_sql as kanon
@@ -58,13 +58,8 @@ STATEMENT = re.compile(
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("server")
-
-
-@pytest.fixture(scope="module")
-def database(folder: Path) -> Iterator[Database]:
-    with postgres(folder) as running:
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    with postgres(tmp_path_factory.mktemp("postgres")) as running:
         running.run(
             "create table people as select (i % 7)::text as zip, i % 3 as age, "
             "'d' || i % 4 as disease, i as id, 1.5 + i % 2 as weight "
@@ -186,11 +181,11 @@ def test_a_profile_and_a_look_at_the_sql_change_nothing(database: Database, audi
 
 @pytest.mark.parametrize("path", ["url", "sqlalchemy", "adbc"])
 def test_the_server_hears_nothing_but_questions(
-    database: Database, auditor: str, folder: Path, path: str
+    database: Database, auditor: str, path: str
 ) -> None:
     """What the server itself writes down of an audit, statement by statement."""
     database.run("alter role auditor set log_statement to 'all'")
-    log = folder / "log"
+    log = Path(database.run("show data_directory")[0][0]) / "log"
     begins = log.stat().st_size
     if path == "url":
         kanon.audit("people", engine=auditor, **ASKED["a reference"])
@@ -447,13 +442,11 @@ def test_ctrl_c_stops_the_query_in_the_server(
     database: Database, auditor: str, view: str, stopped_by: signal.Signals
 ) -> None:
     with subprocess.Popen(
-        arguments("audit", view, "--qi", "zip", "--connect", auditor),
+        ended_by_signals(arguments("audit", view, "--qi", "zip", "--connect", auditor)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
-        # What runs the tests may ignore it, as nohup does, and then so would the command.
-        preexec_fn=partial(signal.signal, signal.SIGHUP, signal.SIG_DFL),
     ) as process:
         try:
             wait_for(database, 1, 30)
@@ -508,7 +501,7 @@ def test_ctrl_c_stops_every_job_in_the_server(database: Database, two_tables: Pa
 
 
 def test_a_time_limit_stops_every_job_in_the_server(database: Database, two_tables: Path) -> None:
-    run = command("audit", str(two_tables), "--jobs", "2", "--timeout", "1")
+    run = command("audit", str(two_tables), "--jobs", "2", "--timeout", "4")
 
     assert (run.returncode, run.stdout) == (3, "")
     assert run.stderr.count("stopped, because the time limit was reached") == 2
@@ -610,7 +603,7 @@ def test_a_users_connection_answers_in_turn_and_says_so(database: Database, audi
 def test_a_time_limit_leaves_nothing_running(database: Database, auditor: str, view: str) -> None:
     started = time.monotonic()
 
-    run = command("audit", view, "--qi", "zip", "--connect", auditor, "--timeout", "1")
+    run = command("audit", view, "--qi", "zip", "--connect", auditor, "--timeout", "4")
 
     assert time.monotonic() - started < 20
     assert run.returncode == 3

@@ -139,6 +139,21 @@ def test_what_is_of_several_kinds_is_refused_where_it_plays_a_part(
         audit(database)
 
 
+@pytest.mark.parametrize("where", ["born > 3", "coalesce(born, 1) > 0"])
+def test_a_condition_casts_a_column_of_numbers_and_texts(
+    database: sqlite3.Connection, where: str
+) -> None:
+    """Read as text, 12 is not above 3."""
+    holding(database, "integer", [12, 5, "unknown", None])
+
+    with pytest.raises(kanon.SpecError, match='"born" holds numbers and texts'):
+        audit(database, where=where)
+    for cast, records in [("cast(born as integer) > 3", 2), ("cast(born as text) = '5'", 1)]:
+        assert audit(database, where=cast).summary.records == records
+    for same in ("born is null", "BORN = 5", "born in (5)", "born <> 'unknown' and born <> 5"):
+        assert audit(database, where=same).summary.records == 1
+
+
 def test_times_have_labels(database: sqlite3.Connection) -> None:
     holding(database, "timestamp", ["2025-01-31 10:00:00", "2025-01-01", "2024-12-31 23:59:59.5"])
 

@@ -294,19 +294,10 @@ ASKED = {
     "profiles": Asked(
         {"quasi_identifiers": ["diagnosis"], "entity": "patient", "where": "diagnosis <> 'Flu'"},
         [
-            {"kanon_size": 1, "kanon_profiles": 2},
-            {"kanon_size": 2, "kanon_profiles": 1},
+            {"kanon_size": 2, "kanon_people": 1, "kanon_profiles": 2},
+            {"kanon_size": 3, "kanon_people": 2, "kanon_profiles": 1},
         ],
         step="profiles",
-    ),
-    "people_by_their_smallest_class": Asked(
-        {"quasi_identifiers": ["diagnosis"], "entity": "patient"},
-        [
-            {"kanon_size": 1, "kanon_people": 1},
-            {"kanon_size": 2, "kanon_people": 2},
-            {"kanon_size": 3, "kanon_people": 1},
-        ],
-        step="people",
     ),
     "people_of_violating_classes": Asked(
         {

@@ -319,15 +319,16 @@ def test_what_the_command_cannot_do_ends_with_its_code(
     assert err.startswith("error: ")
 
 
+@pytest.mark.parametrize(("rows", "options"), [("", []), ("a,b\n", ["--where", "1 = 0"])])
 def test_of_a_table_without_records_nothing_is_proposed(
-    capsys: pytest.CaptureFixture[str], folder: Path
+    capsys: pytest.CaptureFixture[str], folder: Path, rows: str, options: list[str]
 ) -> None:
-    Path("empty.csv").write_text("zip,sex\n")
+    Path("empty.csv").write_text(f"zip,sex\n{rows}")
 
-    code, out, err = run(capsys, "init", "empty.csv", "--output", "kanon.yml")
+    code, out, err = run(capsys, "init", "empty.csv", "--output", "kanon.yml", *options)
 
     assert (code, out) == (4, "")
-    assert "has no records" in err
+    assert "empty.csv: no record was found, so nothing can be proposed for its columns." in err
     assert not Path("kanon.yml").exists()
 
 

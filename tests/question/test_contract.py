@@ -13,7 +13,8 @@ import kanon_sql as kanon
 from kanon_sql.cli.main import main
 from kanon_sql.errors import SpecError
 from kanon_sql.question.contract import read_contract, read_spec, with_rules
-from kanon_sql.question.spec import AuditSpec, TableSpec
+from kanon_sql.question.spec import AuditSpec
+from kanon_sql.question.table import TableSpec
 
 ROLES = {"zip": "quasi_identifier", "age": "quasi_identifier", "dx": "sensitive", "id": "entity"}
 PATIENTS = "zip,age,dx,id\n02138,3,flu,a\n02138,3,cold,b\n02139,4,flu,c\n"

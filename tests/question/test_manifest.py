@@ -11,9 +11,9 @@ import pytest
 
 import kanon_sql as kanon
 from kanon_sql.auditing import auditor
+from kanon_sql.auditing.auditor import audit, published_tables
 from kanon_sql.cli.main import main
 from kanon_sql.engines.run_options import RunOptions
-from kanon_sql.models.cells.audit import audit_cells
 from kanon_sql.question.dbt.manifest import read_manifest
 from kanon_sql.question.spec import SelectedTables
 
@@ -622,7 +622,7 @@ def test_a_published_table_of_a_model_is_read_from_its_meta(tmp_path: Path, ware
     chosen = cells_of(tmp_path, published(**OF_RECORDS), connect=warehouse)
     assert chosen.spec is not None
 
-    [table] = audit_cells(chosen.spec, RunOptions()).tables
+    [table] = audit(chosen.spec, RunOptions(), kind=published_tables()).tables
 
     expected = kanon.tables(
         "released", by=["zip", "sex"], checks=[kanon.MinContributors(n=11)], engine=warehouse

@@ -6,6 +6,7 @@ import datetime
 import html
 import json
 import os
+import pickle
 import re
 import warnings
 from pathlib import Path
@@ -68,6 +69,7 @@ def test_the_files_are_known_by_their_names() -> None:
     assert [(name, each.policy) for name, each in kanon.policies().items()] == [
         (name, name) for name in NAMES
     ]
+    assert pickle.loads(pickle.dumps(kanon.policies())) == kanon.policies()
     assert "1 to 10" in kanon.policies()["cms-cell-11"].quotes[0].text
 
 

@@ -45,12 +45,12 @@ def test_an_example_is_what_it_is_said_to_be(name: str, holds: bool) -> None:
 
     [table] = kanon.audit(
         asking.table(example.columns, example.rows(rows)),
-        quasi_identifiers=() if example.events else QUASI_IDENTIFIERS,
-        events=example.events,
+        quasi_identifiers=() if example.roles else QUASI_IDENTIFIERS,
+        **example.roles,
         sensitive=[example.sensitive]
         if issubclass(MODELS[name], SensitiveModel | ComposedModel | SyntheticModel)
         else [],
-        entity=PERSON if example.earlier or example.events else None,
+        entity=PERSON if example.earlier or example.roles else None,
         **beside,
         checks=[MODELS[name](**example.parameters)],
     ).tables

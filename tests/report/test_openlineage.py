@@ -31,7 +31,8 @@ from kanon_sql.models.catalogue import MODELS
 from kanon_sql.question.spec import AuditSpec
 from kanon_sql.report.pipelines import openlineage
 from kanon_sql.report.pipelines.openlineage import Emission, emission
-from kanon_sql.results.table import CheckResult, Dataset, Lineage
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import Dataset, Lineage
 from kanon_sql.sql.tables import Column, Table
 
 SCHEMAS = [json.loads(file.read_text("utf-8")) for file in (TESTS / "openlineage").glob("*.json")]
@@ -209,7 +210,10 @@ def test_what_is_expected_and_found_is_text() -> None:
     assert found == {
         "kanon_sql.k_anonymity": ("5", "7"),
         "kanon_sql.k_map": ("10", "0"),
-        "kanon_sql.prosecutor_risk": ('{"max_highest": 0.2, "max_at_risk": 0.05}', "1.0"),
+        "kanon_sql.prosecutor_risk": (
+            '{"max_highest": 0.2, "max_at_risk": 0.05}',
+            '{"max_highest": 1.0, "max_at_risk": 0.6}',
+        ),
         "kanon_sql.alpha_k_anonymity": ("0.5", "1.0"),
         "kanon_sql.recursive_cl_diversity": ("2", "Infinity"),
         "kanon_sql.delta_presence": ('{"min": 0.1, "max": 0.5}', '{"min": 0.2, "max": 0.4}'),

@@ -14,13 +14,8 @@ from consistency import faults
 
 import kanon_sql as kanon
 from kanon_sql.auditing.result import AuditResult
-from kanon_sql.results.table import (
-    CheckResult,
-    HistogramBin,
-    Summary,
-    TableResult,
-    status_of,
-)
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import HistogramBin, Summary, TableResult, status_of
 
 
 def of_sizes(sizes: list[int], *asked: int) -> AuditResult:

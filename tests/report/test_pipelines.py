@@ -25,7 +25,8 @@ from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.question.spec import AuditSpec, TablePlaces
 from kanon_sql.question.yaml_document import Place
 from kanon_sql.report.pipelines import github, junit, outcomes, sarif
-from kanon_sql.results.table import CheckResult, InBaseline, TableResult
+from kanon_sql.results.check import CheckResult, InBaseline
+from kanon_sql.results.table import TableResult
 
 asking = import_module("kanon_sql.auditing.auditor")
 

@@ -16,8 +16,9 @@ from rich.cells import cell_len
 import kanon_sql as kanon
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.report import terminal
-from kanon_sql.report.release import step_line
+from kanon_sql.report.release_tables import step_line
 from kanon_sql.report.words.numbers import in_python
+from kanon_sql.results.check import CheckResult
 from kanon_sql.results.release import (
     Association,
     Before,
@@ -25,7 +26,7 @@ from kanon_sql.results.release import (
     Metrics,
     Release,
 )
-from kanon_sql.results.table import CheckResult, Summary
+from kanon_sql.results.table import Summary
 
 TEXTS = TESTS / "reports"
 """The whole texts, as files that can be looked at."""

@@ -18,7 +18,8 @@ from kanon_sql.report import terminal
 from kanon_sql.report.words import tables as wording
 from kanon_sql.report.words.check_phrases import has_phrases
 from kanon_sql.report.words.numbers import in_python
-from kanon_sql.results.table import CheckResult, HistogramBin
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import HistogramBin
 
 # For a terminal
 

@@ -26,8 +26,8 @@ from kanon_sql.errors import InputError, SpecError
 from kanon_sql.report import charts, html
 from kanon_sql.report.signed import figures
 from kanon_sql.report.words.models import margins
+from kanon_sql.results.check import CheckResult
 from kanon_sql.results.release import Metrics, Point, Tradeoff
-from kanon_sql.results.table import CheckResult
 
 PEOPLE = 60
 SPEC = """\

@@ -27,6 +27,7 @@ from kanon_sql.models.catalogue import ALL_MODELS, MODELS
 from kanon_sql.report.words.numbers import KEPT_TOGETHER
 from kanon_sql.results.baseline import Baseline
 from kanon_sql.results.cells import CellDetails, CellsResult
+from kanon_sql.results.check import CheckDetails, CheckResult, InBaseline
 from kanon_sql.results.compared import (
     DESCRIBED,
     JUDGED,
@@ -37,7 +38,7 @@ from kanon_sql.results.compared import (
 )
 from kanon_sql.results.diff import By, table_diff
 from kanon_sql.results.seal import is_broken
-from kanon_sql.results.table import CheckDetails, CheckResult, InBaseline, TableResult
+from kanon_sql.results.table import TableResult
 
 asking = import_module("kanon_sql.auditing.auditor")
 
@@ -52,6 +53,37 @@ def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for variable in [name for name in os.environ if name.startswith("KANON_SQL_")]:
         monkeypatch.delenv(variable)
+
+
+def copies(of_original: int, of_holdout: int) -> TableResult:
+    """A synthetic table with copies of 60 records of the original and 60 of the holdout."""
+    original, holdout = ([f"{table}{number}" for number in range(60)] for table in "oh")
+    copied = [*original[:of_original], *holdout[:of_holdout]]
+    tables = [pa.table({"zip": values}) for values in (copied, original, holdout)]
+    check = kanon.CopiedRecords(max_share=0, max_excess=0.3)
+    result = kanon.audit(
+        tables[0], ["zip"], name="s", original=tables[1], holdout=tables[2], checks=[check]
+    )
+    return result.tables[0]
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "accepted", "worse"),
+    [
+        ((60, 60), (60, 60), True, ()),
+        ((60, 60), (60, 1), False, ("holdout.excess",)),
+        ((60, 1), (60, 0), True, ()),
+    ],
+    ids=["as it was", "newly above its bound", "above it before"],
+)
+def test_an_excess_newly_above_its_bound_is_not_accepted(
+    then: tuple[int, int], now: tuple[int, int], accepted: bool, worse: tuple[str, ...]
+) -> None:
+    check = only_check(Baseline.of([audited(copies(*then))]), copies(*now))
+
+    assert check.accepted is accepted
+    assert check.baseline is not None
+    assert check.baseline.worse == worse
 
 
 def only_check(baseline: Baseline, table: TableResult, by: By = "share") -> CheckResult:

@@ -16,7 +16,7 @@ import kanon_sql as kanon
 
 RESULT = every_model.of_records().to_dict()
 OF_PEOPLE = kanon.audit(PEOPLE, ["zip"], entity="who", k=3).to_dict()
-JUDGED = [check for check in OF_RECORDS if check.answered_by != "estimate"]
+JUDGED = [check for check in OF_RECORDS if check.family != "population"]
 """An estimate is one of population and table, which are not in the result."""
 
 

@@ -23,11 +23,12 @@ from kanon_sql.models.catalogue import ALL_MODELS, MODELS
 from kanon_sql.report.signed.inputs import file_of
 from kanon_sql.report.words.numbers import KEPT_TOGETHER
 from kanon_sql.results.baseline import Baseline
+from kanon_sql.results.check import CheckResult
 from kanon_sql.results.compared import threshold_change
 from kanon_sql.results.diff import SEVERAL_RELEASES, Diff, diff
 from kanon_sql.results.seal import sealed
 from kanon_sql.results.stored import read_result
-from kanon_sql.results.table import CheckResult, Summary, TableResult
+from kanon_sql.results.table import Summary, TableResult
 
 
 @pytest.fixture(autouse=True)

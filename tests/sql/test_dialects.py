@@ -24,7 +24,7 @@ import kanon_sql as kanon
 from kanon_sql.errors import SpecError
 from kanon_sql.sql.ctes import named_sets, until
 from kanon_sql.sql.dialects import DIALECTS, rules_of, translated
-from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS
 
 OTHERS = [dialect for dialect in DIALECTS if dialect != "duckdb"]
 for dialect in OTHERS:

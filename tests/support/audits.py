@@ -8,7 +8,8 @@ import math
 from places import TESTS
 
 from kanon_sql.auditing.result import AuditResult
-from kanon_sql.results.table import CheckResult, HistogramBin, Summary, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import HistogramBin, Summary, TableResult
 
 TEXTS = TESTS / "reports"
 """The whole texts, as files that can be looked at."""

@@ -17,9 +17,10 @@ from kanon_sql.models.sizes.models import KAnonymity, ProsecutorRisk, SampleUniq
 from kanon_sql.models.synthetic.models import SyntheticModel
 from kanon_sql.models.values.models import RecursiveClDiversity
 from kanon_sql.results.cells import CellsResult
+from kanon_sql.results.check import CheckResult
 from kanon_sql.results.compared import judged_figures, model_of
 from kanon_sql.results.release import Anonymization, ReleaseFindings
-from kanon_sql.results.table import CheckResult, Summary, TableResult, status_of
+from kanon_sql.results.table import Summary, TableResult, status_of
 from kanon_sql.sql.quoting import SLACK_OF_DISTANCES, exactly
 
 Fault = tuple[str, str]
@@ -334,7 +335,7 @@ def _violations(check: CheckResult, model: Model, summary: Summary) -> Iterator[
             yield f"violating_{name}", f"summary.{name}"
     if records is not None and classes is not None and classes > records:
         yield "violating_classes", "violating_records"
-    is_finer = check.parameters.get("with_other_sensitive") or model.answered_by == "earlier"
+    is_finer = check.parameters.get("with_other_sensitive") or model.family == "earlier"
     if classes and not is_finer and summary.classes and classes > summary.classes:
         yield "violating_classes", "summary.classes"
 
@@ -383,7 +384,7 @@ def _figures_by_table(
         yield "achieved", alone / sum(count for _, count in counted)
     computed = model.computed_bound
     required = check.details.get(computed) if computed else model.violating_below
-    is_by_size = model.answered_by in ("sizes", "estimate")
+    is_by_size = model.family in ("sizes", "population")
     if is_by_size and required is not None and check.holds is not None:
         small = [bin for bin in table.histogram if bin.size < required]
         yield "violating_classes", sum(bin.classes for bin in small)

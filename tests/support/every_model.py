@@ -10,7 +10,8 @@ import pyarrow as pa
 
 import kanon_sql as kanon
 from kanon_sql.models.base import Model
-from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import AuditFindings, TableResult
 
 SIZES = (1, 2, 2, 3, 6, 9, 30)
 PEOPLE = pa.table(

@@ -12,10 +12,11 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
+
+from signals_reset import ended_by_signals
 
 
 class LocalPage:
@@ -23,13 +24,13 @@ class LocalPage:
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "kanon_sql", "explore", *arguments, "--no-browser"],
+            ended_by_signals(
+                [sys.executable, "-m", "kanon_sql", "explore", *arguments, "--no-browser"]
+            ),
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            # It may be ignored here, as in the background of a script.
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
             text=True,
         )
         self.said = ""

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from commands import run
 from lakehouse import PEOPLE, install_extensions, make_tables
 from moto.server import ThreadedMotoServer
 from pyiceberg.catalog.sql import SqlCatalog
+from signals_reset import ended_by_signals
 from web import Web
 
 import kanon_sql as kanon
@@ -207,9 +207,8 @@ def waiting(web: Web, folder: Path) -> dict[str, Any]:
         command = [KANON, "audit", f"{web.url}/{path}", "--qi", "zip", "--k", "2", *limit]
         web.late.clear()
         process = subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(spill)},
-            # It may be ignored here, as in the background of a script.
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+            ended_by_signals(command), stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "TMPDIR": str(spill)},
         )  # fmt: skip
         web.late.wait()
         started = time.monotonic()

@@ -772,7 +772,7 @@ def _least_c(held: Mapping[Any, set[Any]], parameters: Parameters) -> float | Fr
     """The infimum of the c that would do for one class."""
     counts = sorted(((len(people), value) for value, people in held.items()), key=lambda c: -c[0])
     r = [0, *(count for count, _ in counts)]
-    l = parameters["l"]  # noqa: E741 - the letter of the definition
+    l = parameters["l"]
     if not held:
         return math.inf
     y, tail = 1, sum(r[l:])
@@ -1455,7 +1455,7 @@ def composed_l_diversity(
 ) -> Found:
     """Ganta, Kasiviswanathan, Smith 2008, the intersection attack."""
     release, earlier = _both_releases(classes, question, parameters)
-    l = parameters.get("l")  # noqa: E741 - the letter of the definition
+    l = parameters.get("l")
     unknown = question.sensitive_nulls == "unknown"
     figures = oracle_of_releases.composed_l_diversity(release, earlier, l, unknown=unknown)
     together = figures.pop("violating_classes"), figures.pop("violating_people")

@@ -79,7 +79,7 @@ def _alone(classes: Mapping[Any, frozenset[Cells]]) -> dict[str, Any]:
 def composed_l_diversity(
     release: Release,
     earlier: Release,
-    l: int | None,  # noqa: E741 - the name that the field uses
+    l: int | None,
     *,
     unknown: bool = False,
 ) -> dict[str, Any]:

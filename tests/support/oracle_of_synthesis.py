@@ -118,7 +118,7 @@ def beside(tables: Tables, hits: Callable[[Units, Units], Iterable[Any]]) -> dic
     return compared(Fraction(x), len(everybody[0]), Fraction(y), len(everybody[1]))
 
 
-def share(count: int, total: int) -> float | None:
+def share(count: Fraction | int, total: int) -> float | None:
     return float(Fraction(count, total)) if total else None
 
 
@@ -171,6 +171,9 @@ def copied_records(tables: Tables, columns: Sequence[str]) -> dict[str, Any]:
 def replicated_uniques(tables: Tables, keys: Sequence[str]) -> dict[str, Any]:
     figures = uniques(tables, keys, once=True)
     del figures["copying"]
+    if tables.holdout is not None:
+        s, h = tables.synthetic.holders(keys), tables.holdout.holders(keys)
+        figures["holdout"]["found"] = len(of_whom(h, lambda cells: cells in s))
     return {"achieved": share(figures["replicated"], figures["attacked"]), **figures}
 
 
@@ -310,10 +313,13 @@ def correct_attribution(tables: Tables, keys: Sequence[str], target: str) -> dic
     holdout = None
     if tables.holdout is not None:
         there = greatest(
-            (who, s.chance(tuple(q), t)) for who, (*q, t) in tables.holdout.rows([*keys, target])
+            (who, s.chance(tuple(q), t))
+            for who, (*q, t) in tables.holdout.rows([*keys, target])
+            if tuple(q) in s.values
         )
         x, y = (sum(each.values(), Fraction(0)) for each in (found, there))
         holdout = compared(x, total, y, len(tables.holdout.everybody))
+        holdout |= {"matched": len(there), "average": share(y, len(there))}
 
     def number(figure: Fraction | None) -> float | None:
         return None if figure is None else float(figure)

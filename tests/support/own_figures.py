@@ -11,7 +11,8 @@ from kanon_sql.auditing import auditor
 from kanon_sql.auditing.check_statement import check_statement
 from kanon_sql.engines.session import Session
 from kanon_sql.plan.plan import Plan
-from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import TableResult
 
 Figure = int | None
 Compared = list[tuple[CheckResult, Figure]]

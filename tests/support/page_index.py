@@ -9,13 +9,13 @@ from kanon_sql.models.base import Model
 from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.question.policy import Policy, policies
 from kanon_sql.report.guides import guide_names, markdown_of, sentence_of
-from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS
 
 HEADINGS = {
     "sizes": "sizes of classes",
     "values": "sensitive values of classes",
     "reference": "a reference table",
-    "estimate": "an estimate of the population",
+    "population": "an estimate of the population",
     "earlier": "an earlier release",
     "events": "events of people",
     "synthetic": "the original of a synthetic table",
@@ -60,12 +60,12 @@ def _lines() -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     executed = ", ".join(dialect for dialect, traits in TRAITS.items() if traits.executed)
     for name, model in ALL_MODELS.items():
-        is_estimate = model.answered_by == "estimate"
+        is_estimate = model.family == "population"
         kind = KINDS.get(name, "estimate, by SciPy" if is_estimate else "exact")
         test = f"`{name}`" if model.in_one_statement else "no"
-        where = executed.replace(", mariadb", "") if model.answered_by == "cells" else executed
+        where = executed.replace(", mariadb", "") if model.family == "cells" else executed
         yield (
-            f"| `{name}` | {model.source} | {kind} | {HEADINGS[model.answered_by]} | "
+            f"| `{name}` | {model.source} | {kind} | {HEADINGS[model.family]} | "
             f"{judged(model)} | {where} | {test} |"
         )
     yield ""
@@ -108,9 +108,9 @@ def title_of(name: str) -> str:
 
 def judged(model: type[Model]) -> str:
     """What a model's threshold applies to."""
-    if model.answered_by == "cells":
+    if model.family == "cells":
         return "cell"
-    if model.answered_by in ("earlier", "events") or model.of_reference:
+    if model.family in ("earlier", "events") or model.of_reference:
         return "person"
     if model.thresholds and set(model.thresholds) == set(model.table_thresholds):
         return "table"

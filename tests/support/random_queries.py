@@ -215,38 +215,49 @@ class Tried:
 
     sql: str
     columns: tuple[str, ...]
-    changed: Mapping[str, frozenset[tuple[str, str]]]
+    changed: tuple[frozenset[tuple[str, str]], ...]
     """The origins whose values change the cells of each column."""
     resized: frozenset[tuple[str, str]]
     """The origins whose values change the number of records."""
 
 
+class Trial:
+    """Tables that differ in the values of one column alone."""
+
+    def __init__(self) -> None:
+        base = _records(random.Random(1))
+        self._main = _database(base)
+        self._others = {origin: _database(_changed(base, *origin)) for origin in ORIGINS}
+        self._mixed = [_database(_shuffled(base, number)) for number in range(3)]
+
+    def of(self, sql: str) -> Tried | None:
+        """What changes the result of a query; None if the order of the records does."""
+        names, cells, size = _cells(self._main, sql)
+        if size > 20_000 or any(_cells(each, sql)[1] != cells for each in self._mixed):
+            return None
+        changed: list[set[tuple[str, str]]] = [set() for _ in names]
+        resized = set()
+        for origin, database in self._others.items():
+            if origin[0] in sql:
+                _, other, other_size = _cells(database, sql)
+                resized |= {origin} if other_size != size else set()
+                for found, own, theirs in zip(changed, cells, other, strict=True):
+                    found |= {origin} if own != theirs else set()
+        return Tried(sql, tuple(names), tuple(map(frozenset, changed)), frozenset(resized))
+
+
 def tried_queries(seed: int, count: int) -> Iterator[Tried]:
     """Queries that DuckDB runs, whose results do not depend on the order of the records."""
-    base = _records(random.Random(1))
-    main = _database(base)
-    others = {origin: _database(_changed(base, *origin)) for origin in ORIGINS}
-    mixed = [_database(_shuffled(base, number)) for number in range(3)]
-    writer, found = Writer(random.Random(seed)), 0
+    trial, writer, found = Trial(), Writer(random.Random(seed)), 0
     while found < count:
         sql, _ = writer.query()
         try:
-            names, cells, size = _cells(main, sql)
-            if size > 20_000 or any(_cells(each, sql)[1] != cells for each in mixed):
-                continue
-            changed: dict[str, set[tuple[str, str]]] = {name: set() for name in names}
-            resized = set()
-            for origin, database in others.items():
-                if origin[0] in sql:
-                    _, other, other_size = _cells(database, sql)
-                    resized |= {origin} if other_size != size else set()
-                    for name, own, theirs in zip(names, cells, other, strict=True):
-                        changed[name] |= {origin} if own != theirs else set()
+            tried = trial.of(sql)
         except duckdb.Error:
             continue
-        found += 1
-        frozen = {name: frozenset(origins) for name, origins in changed.items()}
-        yield Tried(sql, tuple(names), frozen, frozenset(resized))
+        if tried is not None:
+            found += 1
+            yield tried
 
 
 Records = dict[str, list[list[Any]]]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from kanon_sql.anonymizing.release.result import AnonymizationResult
+from kanon_sql.results.check import CheckResult
 from kanon_sql.results.release import (
     Anonymization,
     Association,
@@ -14,7 +15,7 @@ from kanon_sql.results.release import (
     Metrics,
     Release,
 )
-from kanon_sql.results.table import CheckResult, Summary, TableResult
+from kanon_sql.results.table import Summary, TableResult
 
 
 def k_anonymity(k: int, holds: bool, achieved: int, classes: int = 0, records: int = 0) -> Any:

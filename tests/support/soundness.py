@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from random_queries import TABLES, Tried
@@ -58,9 +59,38 @@ def missed(tried: Tried) -> set[tuple[str, tuple[str, str]]]:
     reader = Deciding("m", "duckdb", lambda parts: SCHEMA.get(tuple(parts)))
     found = reader.read(tried.sql)
     decides = {(origin.node, origin.column) for origin in reader.decides} | tried.resized
+    return {pair for pair in _uncarried(tried, found) if pair[1] not in decides}
+
+
+def untold(tried: Tried, *, are_open: bool) -> set[tuple[str, tuple[str, str]]]:
+    """As `missed`, without excuse: what decides which records there are is missed too."""
+    schema = {
+        name: replace(
+            each, columns=tuple(one for one in each.columns if one[1].flows), is_open=True
+        )
+        if are_open
+        else each
+        for name, each in SCHEMA.items()
+    }
+    return _uncarried(
+        tried, Reader("m", "duckdb", lambda parts: schema.get(tuple(parts[-1:]))).read(tried.sql)
+    )
+
+
+def _uncarried(tried: Tried, found: Relation) -> set[tuple[str, tuple[str, str]]]:
+    is_listed = not found.is_open and len(found.columns) == len(tried.columns)
+    columns = (
+        [column for _, column in found.columns]
+        if is_listed
+        else [
+            found.by_name.get(name.casefold(), found.unlisted_as(name.casefold()))
+            for name in tried.columns
+        ]
+    )
     return {
         (name, origin)
-        for name in tried.columns
-        for origin in tried.changed[name] - decides
-        if origin not in {each[:2] for each in found.by_name[name.casefold()].flows}
+        for name, column, changed in zip(tried.columns, columns, tried.changed, strict=True)
+        if not column.doubts
+        for origin in changed
+        if origin not in {each[:2] for each in column.flows}
     }

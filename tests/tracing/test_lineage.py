@@ -86,6 +86,27 @@ def test_worked_example(tmp_path: Path, case: Case) -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "is_text", "doubts"),
+    [("compiled_sql", True, []), ("compiled_code", False, ["not_compiled"])],
+    ids=["before dbt 1.3", "not a text"],
+)
+def test_compiled_sql_is_a_text(tmp_path: Path, key: str, is_text: bool, doubts: list[str]) -> None:
+    path = written(
+        tmp_path, models(contact="select zip from {{ patients }}", other="select 1 as one")
+    )
+    document = json.loads(path.read_text(encoding="utf-8"))
+    contact = next(each for each in document["nodes"].values() if each["name"] == "contact")
+    sql = contact.pop("compiled_code")
+    contact[key] = sql if is_text else {"sql": sql}
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+    found = by_name(json.loads(lineage_of(path).to_json())["lineage"])["contact"]
+
+    assert [each["reason"] for each in found["cant_tell"]] == doubts
+    assert [each["role"] for each in found["columns"]] == ([] if doubts else ["quasi_identifier"])
+
+
+@pytest.mark.parametrize(
     ("column", "role"),
     [
         ("md5(patient_id || zip)", "entity"),
@@ -189,6 +210,66 @@ def test_from_the_cache_it_is_the_same(tmp_path: Path) -> None:
     assert " from " not in stored
 
 
+UNASKED = models(
+    a='select zip from "db"."main"."z"',
+    m="select zip from {{ a }}",
+    z="select zip, sex from {{ patients }}",
+)
+"""A model that reads another by its table's name, without a ref."""
+
+
+def test_a_table_that_no_ref_names_is_read_all_the_same(tmp_path: Path) -> None:
+    found = by_name(lineage(tmp_path, UNASKED))
+
+    assert {name: model["exposure"] for name, model in found.items()} == dict.fromkeys(
+        "amz", "quasi_identified"
+    )
+    assert flows(found["a"]["columns"][0]) == "quasi_identifier carried patients.zip"
+    assert found["a"]["reads"] == [{"node": "z", "kind": "attributes"}]
+
+
+def test_a_model_without_a_relation_is_told_of(tmp_path: Path) -> None:
+    """A manifest may lack the names of relations; only what is ephemeral is left out."""
+    path = written(tmp_path, models(m="select zip from {{ patients }}"))
+    document = json.loads(path.read_text())
+    document["nodes"]["model.shop.m"]["relation_name"] = None
+    path.write_text(json.dumps(document))
+
+    assert [(each.name, each.exposure) for each in lineage_of(path).models] == [
+        ("m", "quasi_identified")
+    ]
+
+
+def test_models_that_read_each_other_are_doubted(tmp_path: Path) -> None:
+    circle = models(a='select zip from "db"."main"."b"', b='select zip from "db"."main"."a"')
+    found = by_name(lineage(tmp_path, circle))
+
+    assert [each["reason"] for each in found["b"]["cant_tell"]] == ["unknown_table"]
+
+
+def test_a_cache_knows_what_changed_where_no_ref_is(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    lineage(tmp_path, UNASKED, cache=cache)
+    *others, z = UNASKED["models"]
+    less = {"models": [*others, {**z, "columns": {"zip": "insensitive"}}]}
+
+    assert lineage(tmp_path, less, cache=cache) == lineage(tmp_path, less)
+    assert (
+        lineage(tmp_path, {"models": others}, cache=cache)["models"][0]["exposure"] == "cant_tell"
+    )
+    assert lineage(tmp_path, UNASKED, cache=cache) == lineage(tmp_path, UNASKED)
+
+
+def test_a_cache_keeps_no_model_with_an_unknown_table(tmp_path: Path) -> None:
+    """Its rows may depend on a table of which none of its columns is."""
+    cache = tmp_path / "cache"
+    read = 'select a.sex from {{ patients }} a join "db"."main"."z" z on z.zip = a.zip'
+    unknown, known = models(a=read), models(a=read, z="select zip from {{ patients }}")
+    lineage(tmp_path, unknown, cache=cache)
+
+    assert lineage(tmp_path, known, cache=cache) == lineage(tmp_path, known)
+
+
 def test_a_cache_knows_what_changed(tmp_path: Path) -> None:
     """A role taken from a source changes every model after it, whose SQL is the same."""
     cache = tmp_path / "cache"
@@ -236,6 +317,24 @@ def test_a_seed_and_its_source_share_their_roles(tmp_path: Path) -> None:
     ]
 
 
+def test_two_nodes_of_one_table_have_the_roles_of_both(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, models(m="select zip from {{ seeded }}"), {"seeded": {"zip": "quasi_identifier"}}
+    )
+    document = json.loads(path.read_text())
+    source = document["sources"]["source.shop.raw.seeded"]
+    seed = {**source, "resource_type": "seed", "unique_id": "seed.shop.seeded"}
+    seed["columns"] = {"zip": {"config": {"meta": {"kanon_sql": {"role": "sensitive"}}}}}
+    document["nodes"]["seed.shop.seeded"] = {
+        key: value for key, value in seed.items() if key != "source_name"
+    }
+    path.write_text(json.dumps(document))
+
+    [model] = lineage_of(path).models
+
+    assert {each.role for each in model.columns[0].carries} == {"quasi_identifier", "sensitive"}
+
+
 def test_a_declared_role_keeps_its_origins_or_begins_a_new_one(tmp_path: Path) -> None:
     stg, *others = CHAIN["models"]
     roles = {"zip": "quasi_identifier", "sex": "sensitive", "person": "identifier"}
@@ -247,6 +346,84 @@ def test_a_declared_role_keeps_its_origins_or_begins_a_new_one(tmp_path: Path) -
         "sensitive carried stg.sex",
         "identifier carried stg.person",
     )
+
+
+def test_a_declared_role_ends_doubts_and_a_mark_keeps_what_is_carried(tmp_path: Path) -> None:
+    marked = {"tags": ["pii"]}
+    found = lineage(
+        tmp_path,
+        {
+            "models": [
+                {
+                    "name": "m",
+                    "sql": "select cloak(zip) as known, cloak(sex) as open, zip as marked, "
+                    "cloak(zip) as both from {{ patients }}",
+                    "columns": {"known": "sensitive", "marked": marked, "both": marked},
+                }
+            ]
+        },
+    )
+
+    columns = {column["name"]: flows(column) for column in by_name(found)["m"]["columns"]}
+    assert columns["known"] == "sensitive carried m.known"
+    assert columns["open"].endswith("?")
+    assert set(columns["marked"].split("; ")) == {
+        "personal carried m.marked", "quasi_identifier carried patients.zip",
+    }  # fmt: skip
+    assert columns["both"].endswith("?")
+
+
+def test_a_model_that_cant_be_read_is_about_the_people_it_reads(tmp_path: Path) -> None:
+    found = lineage(tmp_path, models(m="select ((( from {{ patients }}"))
+
+    assert by_name(found)["m"]["people"] == ["raw.patients.patient_id"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select diagnosis, count(*) as n from {{ patients }} group by diagnosis",
+        "select count(distinct email) as addresses from {{ patients }}",
+    ],
+    ids=["of sensitive values", "of identifiers"],
+)
+def test_figures_of_groups_are_a_table(tmp_path: Path, sql: str) -> None:
+    assert by_name(lineage(tmp_path, models(m=sql)))["m"]["exposure"] == "table"
+
+
+@pytest.mark.parametrize(
+    ("sql", "missing"),
+    [
+        ("select p.zip, x.s from {{ patients }} p cross join elsewhere.things x", ["s"]),
+        ("select p.zip, x.* from {{ patients }} p cross join elsewhere.things x", ["*"]),
+        ("select zip from {{ patients }}", []),
+    ],
+    ids=["a doubted column", "columns that nobody listed", "every column"],
+)
+def test_what_an_audit_leaves_out(tmp_path: Path, sql: str, missing: list[str]) -> None:
+    gated = {
+        "name": "m", "sql": sql, "columns": {"zip": "quasi_identifier"},
+        "meta": {"checks": [{"k_anonymity": {"k": 5}}]},
+    }  # fmt: skip
+    found = by_name(lineage(tmp_path, {"models": [gated]}))["m"]
+
+    assert (found["missing"], found["audit"]) == (missing, "partly" if missing else "audited")
+
+
+@pytest.mark.parametrize(("other", "is_composed"), [("zip", False), ("sex", True)])
+def test_models_that_tell_the_same_compose_nothing(
+    tmp_path: Path, other: str, is_composed: bool
+) -> None:
+    two = [
+        {
+            "name": name,
+            "access": "public",
+            "sql": f"select patient_id, {column} from {{{{ patients }}}}",
+        }
+        for name, column in (("a", "zip"), ("b", other))
+    ]
+
+    assert bool(lineage(tmp_path, {"models": two})["compositions"]) == is_composed
 
 
 def test_a_filter_selects_every_model_after_it(tmp_path: Path) -> None:
@@ -370,6 +547,31 @@ def test_an_event_table_is_proposed_its_own_check(tmp_path: Path) -> None:
     assert model["proposal"]["meta"] == {"checks": [{"km_anonymity": {"k": 5, "m": 2}}]}
 
 
+@pytest.mark.parametrize(
+    ("check", "audit"),
+    [
+        ({"l_diversity": {"sensitive": "diagnosis"}}, "none"),
+        ({"t_closeness": {"sensitive": "diagnosis", "distance": "equal"}}, "none"),
+        ({"prosecutor_risk": {"threshold": 0.2}}, "none"),
+        ({"k_anonymity": None}, "none"),
+        ({"homogeneity": {"sensitive": "diagnosis"}}, "audited"),
+        ({"l_diversity": {"sensitive": "diagnosis", "l": 2}}, "audited"),
+    ],
+    ids=str,
+)
+def test_a_check_without_a_threshold_covers_nothing(
+    tmp_path: Path, check: dict[str, Any], audit: str
+) -> None:
+    model = {
+        "name": "m",
+        "sql": "select zip, diagnosis from {{ patients }}",
+        "meta": {"checks": [check]},
+        "columns": {"zip": "quasi_identifier", "diagnosis": "sensitive"},
+    }
+
+    assert lineage(tmp_path, {"models": [model]})["models"][0]["audit"] == audit
+
+
 def test_no_proposal_where_lineage_cant_be_told(tmp_path: Path) -> None:
     found = lineage(tmp_path, models(m="select cloak(email) as x from {{ patients }}"))
 
@@ -398,6 +600,33 @@ def test_the_gate(tmp_path: Path, case: Case, options: list[str], code: int) -> 
     ended = run("lineage", str(written(tmp_path, case)), *options)
 
     assert ended.exit_code == code, ended.output
+
+
+def test_an_exposure_publishes_what_its_metrics_read(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, models(a="select zip from {{ patients }}", b="select zip from {{ a }}")
+    )
+    document = json.loads(path.read_text(encoding="utf-8"))
+
+    def reads(name: str, *nodes: str) -> dict[str, Any]:
+        return {"name": name, "depends_on": {"nodes": [*nodes]}}
+
+    document |= {
+        "exposures": {
+            "exposure.shop.weekly": reads("weekly", "metric.shop.zips"),
+            "exposure.other.weekly": reads("weekly", "model.other.x"),
+        },
+        "metrics": {"metric.shop.zips": reads("zips", "semantic_model.shop.people")},
+        "semantic_models": {"semantic_model.shop.people": reads("people", "model.shop.b")},
+    }
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+    found = by_name(json.loads(lineage_of(path).to_json())["lineage"])
+
+    assert {name: each["published"] for name, each in found.items()} == {
+        "a": [],
+        "b": ["exposure: weekly"],
+    }
 
 
 def test_nothing_has_a_role(tmp_path: Path) -> None:
@@ -459,10 +688,11 @@ EVERYWHERE = models(
       where full_name = '{PLANTED}' and zip in ('{PLANTED}'))
     select case when full_name like '{PLANTED}%' then '{PLANTED}' end,
       '{PLANTED}', max('{PLANTED}' || zip), security.veil(email, '{PLANTED}') as v
-    from a join read_csv('{PLANTED}.csv') f on f.x = '{PLANTED}'
+    from a join read_csv('{PLANTED}.csv') f on f.x = '{PLANTED}', 'of/{PLANTED}.csv' g
     group by 1, 4 having max(zip) > '{PLANTED}' order by '{PLANTED}' limit 3
     """,
     broken=f"selec zip frm {{{{ patients }}}} where ('{PLANTED}",
+    called=f"call told('{PLANTED}')",
     unread=f"select zip from {{{{ patients }}}} where x = '{PLANTED}' )",
 )
 
@@ -546,3 +776,54 @@ def test_nothing_is_left_to_audit(tmp_path: Path, warehouse: str) -> None:
 
     assert ended.exit_code == 4
     assert "mails was skipped" in ended.stderr
+
+
+def test_a_model_downstream_may_name_a_column_that_was_numbered(tmp_path: Path) -> None:
+    """Also from the cache, and of a table whose second `zip` nobody listed."""
+    chain = models(
+        joined="select * from {{ patients }} a join {{ visits }} b using (patient_id)",
+        numbered="select zip_1, zip from {{ joined }}",
+    )
+    cold = lineage(tmp_path, chain, cache=tmp_path / "cache")
+
+    assert cold == lineage(tmp_path, chain, cache=tmp_path / "cache")
+    columns = by_name(cold)["numbered"]["columns"]
+    assert [(each["name"], each["role"]) for each in columns] == [
+        ("zip_1", "quasi_identifier"),
+        ("zip", "quasi_identifier"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "projection",
+    [
+        *("place.*", "place.a.*", "p.place.a.*", "place.visits.*"),
+        *("place.* except (a)", "place.* replace (1 as a)"),
+    ],
+)
+def test_the_fields_of_a_struct_carry_what_it_carries(tmp_path: Path, projection: str) -> None:
+    project = {
+        "dialect": "bigquery",
+        "sources": {"people": {"place": "quasi_identifier"}, "visits": {"visit": None}},
+        "models": [
+            {
+                "name": "fields",
+                "sql": f"select {projection} from {{{{ people }}}} p, {{{{ visits }}}} visits",
+            },
+            {"name": "city", "sql": "select city from {{ fields }}"},
+        ],
+    }
+
+    found = by_name(lineage(tmp_path, project, {}))
+
+    assert found["fields"]["exposure"] == "quasi_identified"
+    assert found["city"]["columns"][0]["role"] == "quasi_identifier"
+
+
+def test_a_star_has_the_columns_that_its_model_describes(tmp_path: Path) -> None:
+    model = {"name": "all", "sql": "select * from {{ visits }}", "columns": {"note": None}}
+
+    found = by_name(lineage(tmp_path, {"models": [model]}))["all"]
+
+    assert found["open"]
+    assert {"name": "note", "carries": [], "role": None}.items() <= found["columns"][-1].items()

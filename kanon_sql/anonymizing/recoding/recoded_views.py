@@ -20,7 +20,7 @@ from kanon_sql.anonymizing.violating_classes import sensitive_requirements
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.models.base import ReferenceModel
 from kanon_sql.plan.question import JoinedLabels, ResolvedQuestion
-from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column
@@ -292,7 +292,7 @@ class RecodedChain(ViewChain):
         label = label_of(qi.levels, level, value, portable=not TRAITS[self.dialect].embedded)
         if label.joined is None:
             return _LabelColumn(name, label.sql, None)
-        joined = replace(label.joined, name=f"kanon_hierarchy_{number}_{level}")
+        joined = label.joined._replace(name=f"kanon_hierarchy_{number}_{level}")
         return _LabelColumn(name, f"{joined.name}.kanon_label", joined)
 
 

@@ -23,12 +23,15 @@ from kanon_sql.errors import (
     irregular_kind,
     option,
     percentage,
+    read_each,
+    refuse_repeated,
 )
 from kanon_sql.plan.named_columns import NamedColumn
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.question.arguments import Names, path_argument
+from kanon_sql.question.arguments import path_argument
 from kanon_sql.question.dbt.project import seeds_around
-from kanon_sql.question.spec import EntityInRelease, TableSpec, Unassigned
+from kanon_sql.question.roles import Names
+from kanon_sql.question.table import EntityInRelease, TableSpec, Unassigned
 from kanon_sql.results.release import SEARCHES, Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.results.table import Status
 from kanon_sql.sql.quoting import DIALECT
@@ -463,31 +466,30 @@ def preferences_of(options: ReleaseOptions, question: ResolvedQuestion) -> Prefe
             at_most[column.name] = 0 if hierarchy.keep else int(hierarchy.at_most or 0)
         if hierarchy.weight is not None:
             weights[column.name] = hierarchy.weight
-    kept = dict.fromkeys(_each_once("keep", options.keep, names), 0)
-    bounds = _by_name("at_most", options.at_most, names)
-    in_both = next((name for name in kept if name in bounds), None)
-    if in_both is not None:
-        raise SpecError(
-            f'"{in_both}" is named in {option("keep")} and in {option("at_most")}. Keeping it '
-            "means level 0 at most: name it once."
-        )
-    return Preferences(
-        {**at_most, **kept, **bounds}, {**weights, **_by_name("weights", options.weights, names)}
+    requested = {
+        "keep": [(name, 0) for name in options.keep],
+        "at_most": options.at_most.items(),
+        "weights": options.weights.items(),
+    }
+    kept, bounds, weighted = read_each(
+        lambda parameter: _by_name(parameter, requested[parameter], names), requested
     )
+    refuse_repeated(
+        [*kept, *bounds],
+        f'"{{}}" is named in {option("keep")} and in {option("at_most")}. Keeping it means level 0 '
+        "at most: name it once.",
+    )
+    return Preferences({**at_most, **kept, **bounds}, {**weights, **weighted})
 
 
-def _by_name(parameter: str, preferences: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
-    columns = _each_once(parameter, preferences, names)
-    return dict(zip(columns, preferences.values(), strict=True))
-
-
-def _each_once(parameter: str, requested: Iterable[str], names: list[str]) -> list[str]:
-    """The quasi-identifiers of these names, in the table's spelling; a duplicate is an error."""
-    columns = [_quasi_identifier(parameter, name, names) for name in requested]
-    duplicate = next((name for index, name in enumerate(columns) if name in columns[:index]), None)
-    if duplicate is not None:
-        raise SpecError(f'{option(parameter)} names "{duplicate}" twice. Name it once.')
-    return columns
+def _by_name(
+    parameter: str, preferences: Iterable[tuple[str, Any]], names: list[str]
+) -> dict[str, Any]:
+    """The preferences by quasi-identifier, in the table's spelling; a duplicate is an error."""
+    requested, values = zip(*preferences, strict=True) if preferences else ((), ())
+    columns = read_each(lambda name: _quasi_identifier(parameter, name, names), requested)
+    refuse_repeated(columns, f'{option(parameter)} names "{{}}" twice. Name it once.')
+    return dict(zip(columns, values, strict=True))
 
 
 def _quasi_identifier(parameter: str, name: str, names: list[str]) -> str:

@@ -15,6 +15,7 @@ from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
 from kanon_sql.anonymizing.release.scripts import name_of
 from kanon_sql.anonymizing.release.suppression import IN_ORDER, Suppression
+from kanon_sql.anonymizing.release.unassigned import handling_of_unassigned, unassigned_warnings
 from kanon_sql.anonymizing.release.views import (
     PEOPLE,
     RELEASE,
@@ -27,7 +28,6 @@ from kanon_sql.anonymizing.search.costs import Preferences
 from kanon_sql.anonymizing.search.datafly_counts import builders
 from kanon_sql.anonymizing.search.frequency_sets import (
     FrequencySets,
-    columns_of_first_set,
     first_set,
 )
 from kanon_sql.anonymizing.search.lattice import PRIVATE, Levels
@@ -59,7 +59,8 @@ from kanon_sql.plan.resolve import resolve
 from kanon_sql.plan.steps import counted, name_list, records
 from kanon_sql.question.hierarchy_table import summary as summary_of_faults
 from kanon_sql.question.other_tables import REFERENCE
-from kanon_sql.question.spec import AuditSpec, EntityInRelease, TableSpec, Unassigned
+from kanon_sql.question.spec import AuditSpec
+from kanon_sql.question.table import EntityInRelease, TableSpec, Unassigned
 from kanon_sql.results.release import (
     RANKS,
     Anonymization,
@@ -72,7 +73,7 @@ from kanon_sql.results.release import (
 )
 from kanon_sql.results.table import TableResult, today
 from kanon_sql.results.version import VERSION
-from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 from kanon_sql.sql.redaction import without_texts
@@ -149,11 +150,7 @@ class ReleaseJob:
 
     def for_k(self, k: int) -> ReleaseJob:
         """The job with another k in place of its own."""
-        checks = [
-            check
-            for check in self.table_spec.checks
-            if not isinstance(check, KAnonymity) or check.columns
-        ]
+        checks = [check for check in self.table_spec.checks if not check.sets_k]
         table_spec = self.table_spec.model_copy(update={"checks": [KAnonymity(k=k), *checks]})
         plan = replace(self.plan, question=with_k(self.question, k))
         return replace(self, table_spec=table_spec, k=k, plan=plan)
@@ -188,7 +185,7 @@ class ReleaseJob:
         """Announce the frequency set that is fetched from a cluster. Raises `SpecError` if it is
         too large."""
         if self.here and isinstance(self.engine, FolderWriter):
-            columns = columns_of_first_set(self.question)
+            columns = self.question.of_classes
             announce_fetch(self.session(), first_set(self.question), columns, self.run.announce)
 
     def sets(self) -> FrequencySets:
@@ -666,9 +663,6 @@ def partition_of(question: ResolvedQuestion, options: ReleaseOptions) -> str | N
     return column.name
 
 
-# --- unassigned columns ---------------------------------------------------------------------
-
-
 def audited_before(job: ReleaseJob) -> TableResult:
     """The audit of the table, whose warnings are those of its release."""
     return answered(job.plan.without(OtherColumnsStep), job.session())
@@ -678,58 +672,3 @@ def _plan_of_release(released: ResolvedQuestion) -> Plan:
     """The audit of a release; who is alone in unassigned columns is counted with the release."""
     plan = plan_audit(released)
     return plan if released.roles.insensitive else plan.without(TogetherStep)
-
-
-def handling_of_unassigned(question: ResolvedQuestion, options: ReleaseOptions) -> Unassigned:
-    """How the release treats unassigned columns: warn, drop or error."""
-    return options.untouched or question.spec.unassigned
-
-
-def refuse_unassigned(question: ResolvedQuestion, options: ReleaseOptions) -> None:
-    columns = [column.name for column in question.roles.unassigned]
-    if columns and handling_of_unassigned(question, options) == "error":
-        raise SpecError(
-            f"{question.table.name} has {plural(len(columns), 'unassigned column')}: "
-            f"{_listed(columns)}. Give each a role: quasi-identifier, sensitive, "
-            "identifier (left out), or insensitive in a spec."
-        )
-
-    released = (
-        [] if handling_of_unassigned(question, options) == "drop" else question.roles.unassigned
-    )
-    for column in (*question.roles.insensitive, *released):
-        is_in_the_way = question.table.embedded or not column.may_be_read
-        if is_in_the_way and column.unusable_because:
-            raise SpecError(
-                f'column "{column.name}" of {question.table.name} {column.unusable_because} To '
-                f"leave it out of the release, name it among the {option('identifiers')}."
-            )
-
-
-def unassigned_warnings(unassigned: Untouched, question: ResolvedQuestion) -> Iterator[str]:
-    """A warning that names the unassigned columns released unchanged."""
-    if not unassigned.columns:
-        return
-    them = "it" if len(unassigned.columns) == 1 else "them"
-    kind = "a quasi-identifier" if them == "it" else "quasi-identifiers"
-    alone = ""
-    if unassigned.alone is not None:
-        verb = "is" if unassigned.alone == 1 else "are"
-        members = plural(unassigned.alone, "person" if question.entity else "record")
-        alone = f" {members} {verb} alone in {them} and the quasi-identifiers together."
-    yield (
-        f"Unassigned and released unchanged: {_listed(unassigned.columns)}.{alone} Leave {them} "
-        f"out (--unassigned drop, or --identifiers), make {them} {kind}, or declare {them} "
-        "insensitive in a spec."
-    )
-
-
-def _listed(columns: Sequence[str]) -> str:
-    """The first column names, with the number of the remaining ones."""
-    shown = [f'"{name}"' for name in columns[:_SHOWN_COLUMNS]]
-    more = len(columns) - len(shown)
-    return ", ".join([*shown, *([f"and {more:,} more"] if more else [])])
-
-
-_SHOWN_COLUMNS = 12
-"""Maximum number of columns named in a sentence."""

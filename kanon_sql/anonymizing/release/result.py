@@ -13,8 +13,9 @@ from kanon_sql.engines.duckdb.files import Evidence
 from kanon_sql.engines.duckdb.released_frames import column_types, with_types
 from kanon_sql.errors import EngineError, InputError, KanonError, PrivacyViolation
 from kanon_sql.files import file_kind, spill_folder
+from kanon_sql.results.json_part import UNWRITTEN
 from kanon_sql.results.release import Form, ReleaseFindings
-from kanon_sql.results.table import UNWRITTEN, imported
+from kanon_sql.results.tabular import imported
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block

@@ -24,11 +24,12 @@ from kanon_sql.errors import SpecError, option, without_control
 from kanon_sql.files import stem
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.question.hierarchy import SUPPRESS
+from kanon_sql.question.roles import columns_by_role
 from kanon_sql.question.yaml_document import as_yaml
 from kanon_sql.results.release import Algorithm
 from kanon_sql.results.version import VERSION
 from kanon_sql.sql.dialects import translated
-from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.line_wrapping import wrapped
 from kanon_sql.sql.statement import require_readable
 
@@ -304,13 +305,13 @@ def _signature(properties: str) -> str:
 def _refuse_untestable(check: BoundCheck, *, is_mixed: bool) -> None:
     """Raise `SpecError` for a check that no dbt test of a single model can express."""
     model = check.model
-    if model.answered_by == "reference" and is_mixed:
+    if model.family == "reference" and is_mixed:
         raise SpecError(
             f"{model.name()} is no dbt test of a release of mixed levels: what its cells stand for "
             "is in its hierarchies, which no test reads. Leave the check out of the model, and "
             f"demand it without {option('emit', 'dbt-model')}."
         )
-    if model.answered_by in ("reference", "earlier"):
+    if model.family in ("reference", "earlier"):
         raise SpecError(
             f"{model.name()} compares with a table that the dbt project has under a name of its "
             f"own. Leave the check out, and add the test kanon_sql.{model.name()} with that "
@@ -366,10 +367,7 @@ def _comment(chain: ViewChain, source: str, levels: Mapping[str, int]) -> list[s
 
 def _properties(chain: ViewChain, name: str, gating: Sequence[BoundCheck]) -> dict[str, Any]:
     question = chain.question
-    roles = {column.name: "quasi_identifier" for column in question.quasi_identifiers}
-    roles |= {column.name: "sensitive" for column in question.sensitive}
-    roles |= {question.entity.name: "entity"} if question.entity else {}
-    roles |= {question.weight.name: "weight"} if question.weight else {}
+    roles = {column.name: role.name for role, column in columns_by_role(question) if role.name}
     settings: dict[str, Any] = {
         "checks": [{check.model.name(): _parameters(check)} for check in gating]
     }
@@ -398,7 +396,7 @@ def _tests(
     which True stands for `quote_columns`."""
     test_names: set[str] = set()
     for check in gating:
-        if check.model.answered_by == "estimate":
+        if check.model.family == "population":
             continue
         of_column = f"_{check.column.name}" if check.column else ""
         test_name = _test_name(check.model.name(), f"{name}{of_column}")
@@ -452,7 +450,7 @@ def _arguments(question: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
     arguments = {"quasi_identifiers": known, **settings, "quote_columns": True}
     if question.entity:
         arguments["entity"] = question.entity.name
-    if question.unknown and check.model.answered_by == "values":
+    if question.unknown and check.model.family == "values":
         arguments["sensitive_nulls"] = "unknown"
     return arguments
 

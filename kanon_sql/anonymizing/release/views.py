@@ -18,9 +18,9 @@ from kanon_sql.engines.duckdb.frames import FRAMES, frame_name
 from kanon_sql.errors import SpecError, option, plural
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
-from kanon_sql.question.spec import EntityInRelease, TableSpec
+from kanon_sql.question.table import EntityInRelease, TableSpec
 from kanon_sql.results.release import Algorithm, Anonymization, GeneralizationStep, Suppressed
-from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.line_wrapping import wrapped
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier

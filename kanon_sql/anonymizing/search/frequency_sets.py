@@ -44,7 +44,7 @@ from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.preconditions import LABELLED, WRITTEN, may_have_commas
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import name_list, records, step
-from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.statement import Statement
@@ -112,7 +112,9 @@ class TempRelations:
 
     def materialise(self, name: str, question: str, sql: str) -> str:
         """Materialise the result of a query, or keep the query as a CTE where the engine
-        materialises nothing."""
+        materialises nothing. What a cancelled question has left is replaced."""
+        if name in self._kept:
+            self.drop(name)
         self._session.materialise(self._step(name, question, sql))
         self._kept[name] = self._session
         return name
@@ -168,15 +170,9 @@ class TempRelations:
         return Statement(name, question, sql, tables=tables)
 
 
-def columns_of_first_set(question: ResolvedQuestion) -> list[BoundColumn]:
-    """The columns that a search reads from the records."""
-    entity = [question.entity] if question.entity else []
-    return [*question.quasi_identifiers, *question.sensitive, *entity]
-
-
 def first_set(question: ResolvedQuestion) -> Statement:
     """The statement that computes the frequency set of raw values."""
-    columns = columns_of_first_set(question)
+    columns = question.of_classes
     sql = render("frequency_set", relation=records(question, columns), columns=columns)
     words = f"Which combinations of values occur in {question.table.name}?"
     return step(question, "first_frequency_set", words, sql)
@@ -214,7 +210,7 @@ class FrequencySets(TempRelations):
     `session` is that of the engine with the sets; `records` that of the engine with the
     records if it is another one, from which the set of raw values is then fetched. Besides that set
     the last `most_kept` nodes stay materialised: each is about as large if nearly every record is
-    unique.
+    unique. With `of_all_levels` that set has the places at every level, and no other is rolled up.
     """
 
     def __init__(
@@ -225,6 +221,7 @@ class FrequencySets(TempRelations):
         records: Session | None = None,
         *,
         most_kept: int = 1,
+        of_all_levels: bool = False,
     ) -> None:
         super().__init__(question, session, records)
         self._most_kept = most_kept
@@ -236,13 +233,15 @@ class FrequencySets(TempRelations):
             self._values(column, number, levels[column.name], relation, rolled_up)
             for number, column in enumerate(question.quasi_identifiers, start=1)
         )
-        self._keep_places(
+        sql = self._places(relation, question.quasi_identifiers, rolled_up)
+        if of_all_levels:
+            heights = {column.name: column.levels.height for column in self.quasi_identifiers}
+            sql = self._at_all_levels(f"({sql})", heights, self.carried)
+        self.materialise(
             RECORDS,
             f"How many records of {question.table.name} have each combination of "
             f"{name_list(question.quasi_identifiers)}?",
-            relation,
-            question.quasi_identifiers,
-            rolled_up,
+            sql,
         )
         raw = NodeSet({column.name: 0 for column in question.quasi_identifiers}, self._searched())
         self._nodes = {self._node(raw.levels): raw}
@@ -302,14 +301,12 @@ class FrequencySets(TempRelations):
         return self.materialise(
             name,
             "Which place does each combination of values have at every level?",
-            render(
-                "set_at_all_levels",
-                set=raw,
-                sets=self.levels_up_to(highest),
-                carried=carried,
-                small=self.small,
-            ),
+            self._at_all_levels(raw, highest, carried),
         )
+
+    def _at_all_levels(self, set: str, highest: Levels, carried: Sequence[BoundColumn]) -> str:
+        sets = self.levels_up_to(highest)
+        return render("set_at_all_levels", set=set, sets=sets, carried=carried, small=self.small)
 
     @property
     def small(self) -> list[str]:
@@ -387,16 +384,17 @@ class FrequencySets(TempRelations):
         """Materialise the frequency set of some records, given by a view, by the places of their
         raw values; `raw` are the view's columns with these values."""
         if self._records is self._session:
-            return self._keep_places(name, question, view, raw, rolled_up=False)
+            return self.materialise(name, question, self._places(view, raw, rolled_up=False))
         self._fetch(f"{name}_fetched", question, view, [*raw, *self.carried])
-        return self._keep_places(name, question, f"{name}_fetched", raw, rolled_up=True)
+        sql = self._places(f"{name}_fetched", raw, rolled_up=True)
+        return self.materialise(name, question, sql)
 
     # --- internal ---------------------------------------------------------------------------
 
     def _source(self) -> tuple[str, bool]:
         """The relation to count values in, and whether it is a frequency set: the records, or a set
         of them if reading them again would mean parsing the file again."""
-        columns = columns_of_first_set(self.question)
+        columns = self.question.of_classes
         relation, first = records(self.question, columns), first_set(self.question)
         if self._records is not self._session:
             self._fetch(RAW, first.words, relation, columns)
@@ -406,15 +404,11 @@ class FrequencySets(TempRelations):
             return relation, False
         return RAW, True
 
-    def _keep_places(
-        self,
-        name: str,
-        question: str,
-        relation: str,
-        quasi_identifiers: Sequence[BoundColumn],
-        rolled_up: bool,
+    def _places(
+        self, relation: str, quasi_identifiers: Sequence[BoundColumn], rolled_up: bool
     ) -> str:
-        sql = render(
+        """SQL of the frequency set of a relation, by the places of raw values."""
+        return render(
             "frequency_set_of_places",
             relation=relation,
             quasi_identifiers=[_spelled(column, rolled_up) for column in quasi_identifiers],
@@ -422,7 +416,6 @@ class FrequencySets(TempRelations):
             carried=[_spelled(column, rolled_up) for column in self.carried],
             rolled_up=rolled_up,
         )
-        return self.materialise(name, question, sql)
 
     def _values(
         self,
@@ -500,23 +493,8 @@ class FrequencySets(TempRelations):
     @cached_property
     def _keyed(self) -> ResolvedQuestion:
         """The question with every column renamed to its column in the sets."""
-        there = {
-            column: replace(column, name=column.alias)
-            for column in (*self.question.sensitive, *self.by_people)
-        }
-        checks = [
-            replace(check, column=there[check.column]) if check.column else check
-            for check in self.question.checks
-        ]
         keys = tuple(BoundColumn(qi.key, "INTEGER", qi.key) for qi in self.quasi_identifiers)
-        return replace(
-            self.question,
-            quasi_identifiers=keys,
-            keys=keys,
-            sensitive=tuple(there[column] for column in self.question.sensitive),
-            entity=there[self.question.entity] if self.question.entity else None,
-            checks=tuple(checks),
-        )
+        return self.question.with_columns(keys, lambda column: replace(column, name=column.alias))
 
     def _violating_records(self, levels: Levels) -> str:
         """SQL of the violating classes at these levels, computed from the records."""

@@ -8,7 +8,8 @@ is a choice of GROUP BY columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -102,6 +103,31 @@ class NodeQueries:
         self, nodes: Sequence[Node], k: int, below: Sequence[int]
     ) -> tuple[dict[Node, Row], dict[Node, Suppressed]]:
         """Count some nodes' classes by all checks on classes; and what the violating ones lose."""
+        with self._violating(nodes, k) as (of_nodes, keys, violating):
+            rows = self.sets.fetch(
+                "sizes_of_kept",
+                "How many classes of each node pass, and how many of them are small?",
+                render(
+                    "sizes_of_kept",
+                    set=of_nodes,
+                    violating=violating,
+                    keys=keys,
+                    sizes=below,
+                    entity=self.sets.question.entity,
+                ),
+            )
+            suppressed = self._lost(self._set_nodes(self._searched_set, nodes), violating)
+        return {nodes[int(row["kanon_node"])]: row for row in rows}, suppressed
+
+    def violating(self, nodes: Sequence[Node], k: int) -> dict[Node, Suppressed]:
+        """Statistics of the records in classes that violate any check, for some nodes."""
+        with self._violating(nodes, k) as (_, _, violating):
+            return self._lost(self._set_nodes(self._searched_set, nodes), violating)
+
+    @contextmanager
+    def _violating(self, nodes: Sequence[Node], k: int) -> Iterator[tuple[str, Sequence[str], str]]:
+        """The classes of some nodes with their keys, and those that violate a check, which are
+        dropped afterwards."""
         sets, set_nodes = self.sets, self._set_nodes(self._searched_set, nodes)
         keys = [column.key for column in sets.quasi_identifiers]
         of_nodes = sets.materialise(
@@ -122,22 +148,9 @@ class NodeQueries:
             "Which classes of each node violate a check?",
             render("violating_by_any", statements=statements),
         )
-        rows = sets.fetch(
-            "sizes_of_kept",
-            "How many classes of each node pass, and how many of them are small?",
-            render(
-                "sizes_of_kept",
-                set=of_nodes,
-                violating=violating,
-                keys=keys,
-                sizes=below,
-                entity=sets.question.entity,
-            ),
-        )
-        suppressed = self._lost(set_nodes, violating)
+        yield of_nodes, keys, violating
         sets.drop(violating)
         sets.drop(of_nodes)
-        return {nodes[int(row["kanon_node"])]: row for row in rows}, suppressed
 
     def violating_against_others(self, node: Node) -> list[str]:
         """One SELECT for each reference and earlier release: the classes of a node, by their
@@ -412,6 +425,18 @@ class LatticeStatistics:
             is_monotone(self.bounds[k])
             and not any(column.levels.faults for column in self.queries.lossy),
         )
+
+    def losses(self, node: Node, suppressed: Suppressed) -> dict[str, float]:
+        """The loss of each quasi-identifier at a node without these records, by Iyengar's metric.
+        No class is counted."""
+        costs = CellCosts(self.columns, "loss", {})
+        return {
+            self.sets.quasi_identifiers[column.index].name: costs.lost(
+                column, node[column.index], suppressed
+            )
+            / column.records
+            for column in self.columns
+        }
 
     def metrics(self, node: Node, k: int, weights: Mapping[str, float]) -> Metrics:
         """Every metric of a release at this node."""

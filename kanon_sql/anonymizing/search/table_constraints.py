@@ -31,7 +31,7 @@ from kanon_sql.anonymizing.violating_classes import (
     required_crowds,
     too_rare,
 )
-from kanon_sql.auditing.estimates import required_class_size
+from kanon_sql.models.population.estimates import required_class_size
 from kanon_sql.models.population.models import KMapEstimate
 from kanon_sql.models.sizes.models import KAnonymity, ProsecutorRisk, SampleUniqueness
 from kanon_sql.plan.check_sql import reference_of

@@ -187,8 +187,7 @@ class DuckDBEngine:
             self._ctes.materialise_rows(name, columns, rows)
             return
         lists = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
-        unnested = (f"unnest(?) as {identifier(column)}" for column in columns)
-        self._make(name, "table", f"select {', '.join(unnested)}", lists)
+        self._make(name, "table", render("rows_of_lists", columns=columns), lists)
 
     def materialise_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
         """Materialise rows from another database, each column in its own type.
@@ -196,14 +195,15 @@ class DuckDBEngine:
         Raises `InputError` for a value outside its type.
         """
         typed = ", ".join(f"{identifier(column.name)} {column.type}" for column in columns)
-        lists = ", ".join(f"unnest(cast(? as {column.type}[]))" for column in columns)
+        types = {column.name: column.type for column in columns}
+        rows = render("rows_of_lists", columns=types, types=types)
         with self._explained():
             self.lock()
             self._run(f"create temp table {identifier(name)} ({typed})")
             self._temp_relations[name] = "table"
             for batch in batches:
                 cells = [nan_as_text(column) for column in zip(*batch, strict=True)]
-                self._session.execute(f"insert into {identifier(name)} select {lists}", cells)
+                self._session.execute(f"insert into {identifier(name)} {rows}", cells)
 
     def drop(self, name: str) -> None:
         """Drop a temporary table or view."""

@@ -51,7 +51,6 @@ from kanon_sql.engines.duckdb.lakehouse import (
     table_format,
 )
 from kanon_sql.engines.duckdb.objects import Objects, objects_at, renamed_in_errors
-from kanon_sql.engines.duckdb.office_files import read_office
 from kanon_sql.engines.duckdb.published_figures import with_figures
 from kanon_sql.engines.duckdb.text_copies import TextCopies, in_originals
 from kanon_sql.engines.duckdb.written_dates import with_dates
@@ -291,6 +290,8 @@ class Targets:
 
     def _of_office(self, text: str, place: OfficeFile) -> Table:
         """The table of a workbook or of a data file of a statistics program."""
+        from kanon_sql.engines.duckdb.office_files import read_office
+
         files, left_out = matching_files(place.path, self._reading)
         self._require_open(text)
         for file in files:
@@ -310,8 +311,8 @@ class Targets:
         if not copies:
             keep_glob = self._is_ours and is_complete
             return file_source(path, files, kind, self._reading, text, keep_glob=keep_glob)
-        told = {copy.delimiter for copy in copies}
-        text = replace(text, delimiter=text.delimiter or (told.pop() if len(told) == 1 else None))
+        found = {copy.delimiter for copy in copies}
+        text = replace(text, delimiter=text.delimiter or (found.pop() if len(found) == 1 else None))
         paths = tuple(copy.path for copy in copies)
         with in_originals(copies):
             source = file_source(path, paths, kind, self._reading, text, keep_glob=False)

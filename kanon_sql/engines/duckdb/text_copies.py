@@ -23,7 +23,7 @@ from kanon_sql.errors import InputError, KanonError, option
 from kanon_sql.files import LockedFolder, codec, spill_folder
 
 _SEPARATOR = re.compile(r"\ufeff?\"?sep=(.)\"?(\r\n|\r|\n)")
-"""The first line by which Excel is told the delimiter."""
+"""A first line that names the delimiter, which Excel reads."""
 _ONE_BYTE = re.compile(r"cp(125\d|437|8\d\d)|iso8859|latin|mac|koi8")
 """Codecs of one byte a character, which read UTF-8 as letters that nobody writes in a row."""
 
@@ -63,12 +63,12 @@ class TextCopies:
         with open_bytes(file, run) as raw, path.open("w", encoding="utf-8", newline="") as copy:
             texts = _without_lines(file, _decoded(file, raw, encoding), skip)
             start = next(texts, "")
-            is_told = _SEPARATOR.match(start)
-            copy.write(start[is_told.end() :] if is_told else start)
+            named = _SEPARATOR.match(start)
+            copy.write(start[named.end() :] if named else start)
             copy.writelines(texts)
         if not path.stat().st_size:
-            raise InputError(f"{file} has no line below the {skip + bool(is_told)} left out.")
-        return TextCopy(str(path), file, skip + bool(is_told), is_told[1] if is_told else None)
+            raise InputError(f"{file} has no line below the {skip + bool(named)} left out.")
+        return TextCopy(str(path), file, skip + bool(named), named[1] if named else None)
 
     def _path(self, file: str) -> Path:
         """The path of a copy, the same for each copy of a file, below the folders that give its

@@ -5,55 +5,43 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kanon_sql.auditing.facts import facts_unread
 from kanon_sql.auditing.policies import with_policies
-from kanon_sql.auditing.result import AuditResult
-from kanon_sql.auditing.subjects import Opening, audited, dry_run
+from kanon_sql.auditing.running import refuse_if_unmet
+from kanon_sql.auditing.subjects import Opening
+from kanon_sql.auditing.unopened import TargetDatabase, UnopenedTable
 from kanon_sql.engines.base import Engine
+from kanon_sql.engines.names import offline_table
 from kanon_sql.engines.run_options import RunOptions
 from kanon_sql.engines.session import Session
-from kanon_sql.errors import InputError, with_flags
+from kanon_sql.errors import SpecError, with_flags
+from kanon_sql.models.cells.cell_question import CellQuestion
 from kanon_sql.models.cells.models import Derivable
-from kanon_sql.models.cells.open_cells import OpenCells, comparisons, open_cells, to_open
-from kanon_sql.models.cells.plan import CellQuestion, node_names
+from kanon_sql.models.cells.open_cells import (
+    OpenCells,
+    comparisons,
+    open_cells,
+    resolved_cells,
+    to_open,
+)
+from kanon_sql.models.cells.plan import two_of_each
 from kanon_sql.models.cells.published_plan import statements_on
 from kanon_sql.models.cells.suppressed_cells import FIGURES
 from kanon_sql.models.cells.verdicts import judged_cells
 from kanon_sql.plan.preconditions import preconditions
-from kanon_sql.question.spec import AuditSpec, TableSpec, in_words_of_spec
+from kanon_sql.question.spec import AuditSpec
+from kanon_sql.question.table import TableSpec
 from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.table import Lineage, Rows, Status, Summary, status_of
+from kanon_sql.results.table import Lineage, Status, Summary, status_of
+from kanon_sql.results.tabular import Rows
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row, Table
 
 if TYPE_CHECKING:
-    from kanon_sql.report.dry_run import ExpectedTable
-
-
-@in_words_of_spec
-def audit_cells(
-    spec: AuditSpec,
-    run: RunOptions,
-    *,
-    show_values: bool = False,
-    with_lineage: bool = False,
-    list_cells: bool = False,
-) -> AuditResult:
-    """Audit every published table of `spec` in place.
-
-    Raises `SpecError` or `InputError` before the first query, with the errors of all tables, and
-    `InputError` for a table of which nothing can be concluded. `with_lineage` adds the names of
-    the datasets, `list_cells` the verdict on each cell.
-    """
-    return audited(_Cells(list_cells), spec, run, show_values, with_lineage)
-
-
-def dry_run_of_cells(spec: AuditSpec, *, writes: Sequence[Path] = ()) -> tuple[ExpectedTable, ...]:
-    """The statements on each published table and the tables they read, without running them."""
-    return dry_run(CELLS, spec, None, writes)
+    pass
 
 
 @dataclass(frozen=True)
@@ -70,8 +58,7 @@ class CellsSubject:
 
     @property
     def name(self) -> str:
-        question = self.table.question
-        return question.spec.name or question.resolved.table.name
+        return _name_of(self.table.question)
 
     @property
     def reads(self) -> Sequence[Table]:
@@ -89,16 +76,18 @@ class CellsSubject:
     def on(self, engine: Engine) -> CellsSubject:
         return replace(self, engine=engine, table=replace(self.table, engine=engine))
 
-    def statements(self) -> Sequence[Statement]:
-        return list(cell_statements(self.table))
+    def statements(self, *, reads_facts: bool = False) -> Sequence[Statement]:
+        facts = None
+        first = next(cell_statements(self.table))
+        if reads_facts and self.table.question.value is not None and first.name == "figures":
+            first.check()
+            [facts] = self.engine.query(first.sql)
+        return list(cell_statements(self.table, facts))
 
     def refuse_unmet(self) -> None:
         """Raise `InputError` for the first precondition that the data fail."""
         for precondition in preconditions(self.table.question.resolved):
-            precondition.statement.check()
-            fault = precondition.refuse(self.engine.query(precondition.statement.sql))
-            if fault is not None:
-                raise InputError(fault)
+            refuse_if_unmet(precondition, self.engine)
 
     def answered(self, session: Session, show_values: bool) -> CellsResult:
         return _answered(self.table, session, show_values, self.list_cells)
@@ -117,10 +106,11 @@ class CellsSubject:
 
 
 @dataclass(frozen=True)
-class _Cells:
-    """The published tables of a spec."""
+class PublishedTables:
+    """The published tables of a spec; `list_cells` adds the verdict on each cell."""
 
     list_cells: bool = False
+    reads_names = False
 
     def tables(self, spec: AuditSpec) -> Sequence[TableSpec]:
         return [to_open(published) for published in spec.published]
@@ -133,8 +123,26 @@ class _Cells:
         table = open_cells(spec, index, engine, show_values=how.show_values)
         return CellsSubject(table, engine, self.list_cells)
 
+    def elsewhere(
+        self, spec: AuditSpec, index: int, hub: Engine | None, there: TargetDatabase
+    ) -> UnopenedTable:
+        assert hub is not None
+        published = spec.published[index]
+        own = offline_table(hub.table(published.source), there.called)
+        seconds = {
+            name: offline_table(hub.table(other.source))
+            for name, other in published.against.items()
+        }
+        try:
+            question, others = resolved_cells(published, own, seconds, facts_unread)
+        except SpecError as error:
+            raise spec.with_location(error, index, "published") from None
+        statements = cell_statements(OpenCells(question, others, hub, 0.0))
+        return UnopenedTable(_name_of(question), question.resolved, list(statements))
 
-CELLS = _Cells()
+
+def _name_of(question: CellQuestion) -> str:
+    return question.spec.name or question.resolved.table.name
 
 
 def _answered(
@@ -163,7 +171,7 @@ def _result(question: CellQuestion, status: Status, session: Session, **fields: 
     spec, resolved = question.spec, question.resolved
     withheld = frozenset() if resolved.facts.show_values else resolved.hierarchy_texts
     return CellsResult(
-        name=spec.name or resolved.table.name,
+        name=_name_of(question),
         engine=session.engine.name,
         status=status,
         quasi_identifiers=tuple(dimension.raw.name for dimension in question.dimensions),
@@ -198,8 +206,7 @@ def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Stat
         cells = cells.with_exactness(facts)
     yield from cells.opening()
     yield cells.rules()
-    two_of_each = {f"kanon_nodes_{node}": 2 for node in node_names(question)}
-    yield from filter(None, [cells.groupings(), cells.groups(two_of_each)])
+    yield from filter(None, [cells.groupings(), cells.groups(two_of_each(question))])
     for _, name, n in comparisons(table):
         other = replace(statements_on(table.others[name].question), exact=cells.exact)
         yield cells.differences(name, other, table.others[name].shared, n)

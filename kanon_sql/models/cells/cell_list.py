@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kanon_sql.engines.session import Session
+from kanon_sql.models.base import CellModel
+from kanon_sql.models.cells.cell_question import CellCheck
 from kanon_sql.models.cells.models import (
-    CellModel,
     Derivable,
     Differences,
     GroupDisclosure,
     MinContributors,
 )
 from kanon_sql.models.cells.open_cells import OpenCells
-from kanon_sql.models.cells.plan import CellCheck, CellListing, CellStatements
+from kanon_sql.models.cells.plan import CellListing, CellStatements
 from kanon_sql.models.cells.published_plan import PublishedCells, top_of
 from kanon_sql.models.cells.suppressed_cells import MOST_CELLS, Derived, json_number
 from kanon_sql.results.cells import NOT_DERIVED, UNDECIDED, CellCheckResult, CellVerdict

@@ -3,18 +3,15 @@
 A cell is sensitive by itself (primary), or together with others (a group, a second table).
 """
 
-from __future__ import annotations
-
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from kanon_sql.models.base import (
-    Answer,
     Bounds,
+    CellModel,
     Count,
     CountFromZero,
-    Model,
     NotNegative,
     Number,
     Positive,
@@ -31,16 +28,6 @@ __all__ = [
     "PPercent",
     "Rounded",
 ]
-
-
-class CellModel(Model):
-    """A rule for the cells of a table, asked by `kanon-sql tables`."""
-
-    answered_by: ClassVar[Answer] = "cells"
-    needs_value: ClassVar[bool] = False
-    """Whether it is defined for the sums of a magnitude only, made from records."""
-    is_primary: ClassVar[bool] = False
-    """Whether it judges each cell by itself."""
 
 
 def _columns(value: Any) -> Any:
@@ -91,6 +78,7 @@ class MinContributors(CellModel):
     """Every cell has at least n contributors (the threshold rule)."""
 
     thresholds: ClassVar = ("n",)
+    counts_contributors: ClassVar = True
     worst: ClassVar = "least"
     is_primary: ClassVar = True
 
@@ -99,11 +87,16 @@ class MinContributors(CellModel):
     zeros: Literal["allowed", "disclosive"] = "allowed"
     """Whether a cell without contributors, or a combination without records, violates too."""
 
+    @property
+    def least_contributors(self) -> int | None:
+        return self.n
+
 
 class Dominance(CellModel):
     """The n largest contributors have at most k per cent of a cell ((n,k) dominance)."""
 
     thresholds: ClassVar = ("k",)
+    of_concentration: ClassVar = True
     worst: ClassVar = "greatest"
     needs_value: ClassVar = True
     is_primary: ClassVar = True
@@ -120,6 +113,7 @@ class PPercent(CellModel):
     """No contributor can be estimated to within p per cent (the p% rule)."""
 
     thresholds: ClassVar = ("p",)
+    of_concentration: ClassVar = True
     worst: ClassVar = "least"
     needs_value: ClassVar = True
     is_primary: ClassVar = True
@@ -136,6 +130,7 @@ class GroupDisclosure(CellModel):
     """No group has all its members in one category (group attribute disclosure)."""
 
     thresholds: ClassVar = ("max_share",)
+    counts_contributors: ClassVar = True
     worst: ClassVar = "greatest"
     counts_violations: ClassVar = True
 
@@ -146,11 +141,17 @@ class GroupDisclosure(CellModel):
     insiders: CountFromZero = 0
     """How many members of a group may know their own category."""
 
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        return self.along or ()
+
 
 class Differences(CellModel):
     """No two tables differ by fewer than n contributors in a cell (differencing)."""
 
+    compares_tables: ClassVar = True
     thresholds: ClassVar = ("n",)
+    counts_contributors: ClassVar = True
     worst: ClassVar = "least"
 
     n: Count | None = None
@@ -163,6 +164,7 @@ class Rounded(CellModel):
     """Every figure that is shown lies on the grid of its rounding."""
 
     thresholds: ClassVar = ("base", "bands")
+    needs_cells: ClassVar = True
     worst: ClassVar = "greatest"
     worst_thresholds: ClassVar = {"base": "least"}
     counts_violations: ClassVar = True
@@ -174,7 +176,7 @@ class Rounded(CellModel):
     """Pairs of a start and a step, as in [[15, 10], [100, 50]]; below the first nothing fits."""
 
     @model_validator(mode="after")
-    def _require_one_grid(self) -> Rounded:
+    def _require_one_grid(self) -> Self:
         if (self.base is None) == (self.bands is None):
             raise ValueError("needs a base, or bands, and not both")
         return self
@@ -184,6 +186,7 @@ class Derivable(CellModel):
     """No suppressed cell follows from the cells that are shown (derivability)."""
 
     thresholds: ClassVar = ("width",)
+    is_searched: ClassVar = True
     worst: ClassVar = "greatest"
     worst_thresholds: ClassVar = {"width": "least"}
     counts_violations: ClassVar = True

@@ -12,8 +12,8 @@ from kanon_sql.auditing.facts import read_facts
 from kanon_sql.auditing.opening import about
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import Faults, InputError, SpecError, located
+from kanon_sql.models.cells.cell_question import CellCheck, CellQuestion, cell_question, table_of
 from kanon_sql.models.cells.models import Differences
-from kanon_sql.models.cells.plan import CellCheck, CellQuestion, cell_question, table_of
 from kanon_sql.plan.binding import bind
 from kanon_sql.plan.named_columns import NamedColumn
 from kanon_sql.plan.question import DataFacts, Roles, same_name
@@ -21,7 +21,8 @@ from kanon_sql.plan.resolve import resolve
 from kanon_sql.question.other_tables import AGAINST
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.question_parts import AgainstSpec, ReferenceSpec
-from kanon_sql.question.spec import AuditSpec, TableSpec
+from kanon_sql.question.spec import AuditSpec
+from kanon_sql.question.table import TableSpec
 from kanon_sql.sql.tables import Table
 
 

@@ -8,31 +8,40 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, Literal, Self
 
 from kanon_sql.errors import InputError, SpecError
-from kanon_sql.models.cells.plan import (
+from kanon_sql.models.base import CellModel
+from kanon_sql.models.cells.cell_question import (
     FLOATING,
     MOST_DIGITS,
     UNKNOWN,
-    CellListing,
     CellQuestion,
-    CellStatements,
     Dimension,
     Exactness,
-    RecordCells,
+    cell_question,
     decimals_of,
     exactness,
-    node_name,
+    table_of,
     typed_exactness,
 )
+from kanon_sql.models.cells.plan import (
+    CellListing,
+    CellStatements,
+    RecordCells,
+    node_name,
+    two_of_each,
+)
+from kanon_sql.models.examples import CellExample
+from kanon_sql.plan.binding import bind
 from kanon_sql.plan.bound_columns import column_named
 from kanon_sql.plan.question import BoundColumn, same_name
+from kanon_sql.plan.resolve import resolve
 from kanon_sql.plan.steps import records
 from kanon_sql.question.published import PublishedSpec
 from kanon_sql.question.spec import SHOWN
-from kanon_sql.sql.dialects.rules import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Row
+from kanon_sql.sql.tables import Column, Row, Table
 
 
 @dataclass(frozen=True)
@@ -485,6 +494,38 @@ def statements_on(question: CellQuestion) -> CellStatements:
     if question.spec.cells:
         return published_cells(question)
     return RecordCells(question, typed_exactness(question))
+
+
+def deciding(model: type[CellModel], example: CellExample) -> Statement | None:
+    """The statement that decides a model for its example; None where none does."""
+    if model.is_searched:
+        return None
+    figures = {
+        column
+        for index, column in enumerate(example.columns)
+        if all(isinstance(row[index], int) for row in example.fails)
+    }
+    columns = tuple(
+        Column(column, "INTEGER" if column in figures else "VARCHAR") for column in example.columns
+    )
+    spec = PublishedSpec(
+        source="cells",
+        checks=[model(**example.parameters)],
+        against={"against": {"source": "before"}} if example.second else {},
+        **example.settings,
+    )
+
+    def of_table(source: str) -> CellStatements:
+        table_spec = table_of(spec).model_copy(update={"source": source})
+        roles = resolve(table_spec, Table(source, f'"{source}"', columns), {})
+        cells = statements_on(cell_question(spec, bind(roles)))
+        return replace(cells, exact=Exactness(0, typed=True))
+
+    cells = of_table("cells")
+    if example.second:
+        n = example.parameters["n"]
+        return cells.differences("against", of_table("before"), list(spec.by), n)
+    return (cells.groups(two_of_each(cells.question)) if spec.cells else None) or cells.rules()
 
 
 def published_cells(question: CellQuestion) -> PublishedCells:

@@ -13,15 +13,10 @@ from kanon_sql.auditing.fetched_sets import fetch_hub
 from kanon_sql.engines.base import Hub
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, plural
+from kanon_sql.models.cells.cell_question import CellCheck, CellQuestion, Dimension
 from kanon_sql.models.cells.derivability import MOST_UNKNOWNS, Derivation, DerivedRelations, derive
 from kanon_sql.models.cells.models import Derivable
-from kanon_sql.models.cells.plan import (
-    CellCheck,
-    CellQuestion,
-    CellStatements,
-    Dimension,
-    is_repeated,
-)
+from kanon_sql.models.cells.plan import CellStatements, is_repeated
 from kanon_sql.models.cells.published_plan import (
     CellRelation,
     PublishedCells,

@@ -11,6 +11,7 @@ from kanon_sql.auditing.running import refuse_unmet
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option, plural
 from kanon_sql.models.cells.cell_list import CellList
+from kanon_sql.models.cells.cell_question import CellCheck, CellQuestion, cell_preconditions
 from kanon_sql.models.cells.models import (
     Derivable,
     Differences,
@@ -19,13 +20,7 @@ from kanon_sql.models.cells.models import (
     Rounded,
 )
 from kanon_sql.models.cells.open_cells import OpenCells, comparisons, with_differences
-from kanon_sql.models.cells.plan import (
-    CellCheck,
-    CellListing,
-    CellQuestion,
-    CellStatements,
-    cell_preconditions,
-)
+from kanon_sql.models.cells.plan import CellListing, CellStatements
 from kanon_sql.models.cells.published_plan import PublishedCells, named_cell, statements_on
 from kanon_sql.models.cells.suppressed_cells import (
     Derived,

@@ -137,7 +137,7 @@ class WholeTables:
         widest: float,
         session: Session,
     ) -> None:
-        from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
+        from scipy.sparse import csr_matrix
 
         columns = {row["kanon_cell"]: row for row in terms}
         equations = {row["kanon_equation"]: row["kanon_rest"] for row in terms}
@@ -285,7 +285,7 @@ class WholeTables:
         whole: bool = True,
     ) -> tuple[int, Sequence[float]]:
         """The status and the figures of a program, in whole numbers if wanted."""
-        from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
+        from scipy.optimize import Bounds, LinearConstraint, milp
 
         if self._is_exhausted():
             return LIMITED, ()

@@ -15,8 +15,8 @@ from kanon_sql.report.words.numbers import (
 )
 from kanon_sql.report.words.phrases import Phrases
 from kanon_sql.results.cells import NOT_DERIVED, UNDECIDED, CellsResult, CellVerdict
+from kanon_sql.results.check import CheckResult
 from kanon_sql.results.confidential import is_hidden
-from kanon_sql.results.table import CheckResult
 
 Words = tuple[str, str]
 """The result next to its requirement, and its extent."""

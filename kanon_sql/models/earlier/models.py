@@ -1,7 +1,5 @@
 """The models of what two releases of the same people disclose together."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from kanon_sql.models.base import Count, Model
@@ -12,7 +10,7 @@ __all__ = ["ComposedKAnonymity", "ComposedLDiversity"]
 class ComposedModel(Model):
     """A model of this release together with an earlier one of the same people."""
 
-    answered_by: ClassVar = "earlier"
+    needs_classes: ClassVar = False
 
     earlier: str | None = None
     """The name of the earlier release; optional if there is only one."""
@@ -34,7 +32,7 @@ class ComposedLDiversity(ComposedModel):
     thresholds: ClassVar = ("l",)
     worst: ClassVar = "least"
 
-    l: Count | None = None  # noqa: E741 - the name that the field uses
+    l: Count | None = None
     """Minimum number of values that a person's two classes have in common."""
     sensitive: str | None = None
     """The sensitive attribute; optional if only one is declared."""

@@ -163,7 +163,10 @@ def _first_steps(question: ResolvedQuestion) -> Iterator[EarlierStep]:
 def _no_common_people_message(question: ResolvedQuestion, earlier: OtherTable, crowds: Row) -> str:
     release = question.table.name
     if not crowds["kanon_leavers"]:
-        return f"{earlier.table.name}: {earlier.called} has no record to compare with."
+        return (
+            f"{earlier.table.name}: {earlier.called} has no record to compare with. Check the "
+            "source and the filter."
+        )
     entities = [f'"{column.name}"' for column in (question.entity, earlier.entity) if column]
     keys = " and ".join(dict.fromkeys(entities))
     return (

@@ -13,7 +13,7 @@ from kanon_sql.plan.answers import Answers, smallest
 from kanon_sql.plan.join_columns import can_be_equal
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import BoundCheck
-from kanon_sql.results.table import CheckResult
+from kanon_sql.results.check import CheckResult
 from kanon_sql.sql.tables import Row
 
 
@@ -21,11 +21,6 @@ def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
     """The result of a check on this release and an earlier one together."""
     assert isinstance(check.model, ComposedModel)
     return composed(check, check.model, plan, answers)
-
-
-def fields(plan: Plan, answers: Answers) -> dict[str, Any]:
-    """None: a result has its checks alone."""
-    return {}
 
 
 def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Iterator[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kanon_sql.report.words.numbers import counted, number, printable
 from kanon_sql.report.words.phrases import Phrases
-from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import TableResult
 
 
 def _composed_k(check: CheckResult, table: TableResult) -> Phrases:
@@ -39,7 +40,7 @@ def _of_one_alone(check: CheckResult) -> str:
 
 
 def _composed_l(check: CheckResult, table: TableResult) -> Phrases:
-    l: int | None = check.parameters.get("l")  # noqa: E741 - the name that the field uses
+    l: int | None = check.parameters.get("l")
     sensitive = printable(check.parameters["sensitive"])
     certain, changed = check.details["certain_people"], check.details["changed_people"]
     if check.achieved is None:

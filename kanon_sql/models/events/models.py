@@ -1,7 +1,5 @@
 """The models of event tables, where an attacker knows some of a person's records."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator
@@ -45,7 +43,7 @@ ShareOfPeople = Annotated[
 class EventModel(Model):
     """A model of the events of a person, of which an attacker knows some."""
 
-    answered_by: ClassVar = "events"
+    needs_classes: ClassVar = False
 
     @property
     def has_own_statement(self) -> bool:
@@ -76,6 +74,8 @@ class KnownEvents(EventModel):
 
     thresholds: ClassVar = ("max_share", "max_highest", "max_average")
     table_thresholds: ClassVar = thresholds
+    share_of: ClassVar = "attacked"
+    title_parameters: ClassVar = ("m",)
     companion_figures: ClassVar = {
         "highest": ("greatest", "max_highest"),
         "average": ("greatest", "max_average"),

@@ -19,7 +19,8 @@ from kanon_sql.models.events.plan import EVENTS, EventCheck, expanded, is_exact,
 from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
-from kanon_sql.results.table import CheckResult, Events, Summary
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import Events, Summary
 from kanon_sql.sql.quoting import exactly
 
 TAIL = 0.025

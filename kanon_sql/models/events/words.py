@@ -16,7 +16,8 @@ from kanon_sql.report.words.numbers import (
     short_percent,
 )
 from kanon_sql.report.words.phrases import Phrases
-from kanon_sql.results.table import CheckResult, Events, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import Events, TableResult
 
 _WORDS = ("", "one event", "two events", "three events")
 

@@ -1,7 +1,5 @@
 """The models of a population that a table was sampled from."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from kanon_sql.models.base import FIGURES_OF_SIZES, Count, Model, Probability, Share
@@ -15,9 +13,9 @@ class PopulationUniqueness(Model):
     thresholds: ClassVar = ("max_share",)
     table_thresholds: ClassVar = thresholds
     in_percent: ClassVar = True
+    share_of: ClassVar = "population"
     worst: ClassVar = "greatest"
     read_off_sizes: ClassVar = True
-    answered_by: ClassVar = "estimate"
     in_one_statement: ClassVar = False
 
     population: Count
@@ -35,7 +33,6 @@ class KMapEstimate(Model):
     computed_bound: ClassVar = "required"
     worst: ClassVar = "least"
     read_off_sizes: ClassVar = True
-    answered_by: ClassVar = "estimate"
     in_one_statement: ClassVar = False
 
     k: Count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kanon_sql.errors import SpecError
 from kanon_sql.models.base import Model
@@ -33,14 +32,9 @@ def bound(model: Model, scope: CheckScope) -> BoundCheck:
 def require_scipy(model: str) -> None:
     """Raise `SpecError` with the install command if SciPy, which the model needs, is missing."""
     try:
-        import scipy.special  # type: ignore[import-untyped] # noqa: F401
+        import scipy.special  # noqa: F401
     except ImportError:
         raise SpecError(f"{model} needs SciPy: pip install 'kanon-sql[estimates]'") from None
-
-
-def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> tuple[tuple[str, Any], ...]:
-    """None: an estimate has no statement of its own."""
-    return ()
 
 
 def steps(question: ResolvedQuestion) -> Iterator[PlannedStep]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from kanon_sql.auditing.estimates import population_uniqueness, required_class_size
 from kanon_sql.auditing.findings import CheckFinding, at_most, result_of, violations_below
 from kanon_sql.errors import InputError
+from kanon_sql.models.population.estimates import population_uniqueness, required_class_size
 from kanon_sql.models.population.models import KMapEstimate, PopulationUniqueness
 from kanon_sql.models.population.plan import SURVEY, SURVEY_CLASSES
 from kanon_sql.plan.answers import Answers, everyone, smallest
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import BoundCheck
-from kanon_sql.results.table import CheckResult
+from kanon_sql.results.check import CheckResult
 
 
 def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
@@ -24,11 +23,6 @@ def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
         case KMapEstimate() as model:
             return result_of(check, _k_map_estimate(model, plan, answers))
     raise AssertionError(f"{check.model.name()} is no estimate about the population")
-
-
-def fields(plan: Plan, answers: Answers) -> dict[str, Any]:
-    """None: a result has its checks alone."""
-    return {}
 
 
 def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Iterator[str]:

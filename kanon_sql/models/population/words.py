@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from kanon_sql.report.words.numbers import counted, exact_percent, member, number, percent
 from kanon_sql.report.words.phrases import Phrases, violating
-from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import TableResult
 
 
 def _population_uniqueness(check: CheckResult, table: TableResult) -> Phrases:

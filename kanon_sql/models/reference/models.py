@@ -1,8 +1,6 @@
 """The models of the matches of a release in a reference."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
@@ -16,6 +14,7 @@ class KMap(ReferenceModel):
     """Every class of the release has at least k matches in the reference (Sweeney 2002)."""
 
     thresholds: ClassVar = ("k",)
+    attacker: ClassVar = "journalist"
     worst: ClassVar = "least"
     with_wildcards: ClassVar = True
     predicate: ClassVar = "k_map_violated"
@@ -63,7 +62,7 @@ class DeltaPresence(ReferenceModel):
         return ()
 
     @model_validator(mode="after")
-    def _require_ordered_bounds(self) -> DeltaPresence:
+    def _require_ordered_bounds(self) -> Self:
         if self.min is not None and self.max is not None and self.min > self.max:
             raise ValueError("min must not be above max")
         return self
@@ -85,6 +84,8 @@ class MarketerRisk(ReferenceModel):
     thresholds: ClassVar = ("max_average",)
     table_thresholds: ClassVar = thresholds
     in_percent: ClassVar = True
+    share_of: ClassVar = "members"
+    is_average: ClassVar = True
     worst: ClassVar = "greatest"
 
     max_average: Share | None = None

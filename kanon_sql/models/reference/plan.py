@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from kanon_sql.models.base import AT_RISK, ReferenceModel
+from kanon_sql.models.base import AT_RISK, Model, ReferenceModel
+from kanon_sql.models.reference.models import DeltaPresence, JournalistRisk, KMap
 from kanon_sql.plan.answers import Answers, people_in, total
 from kanon_sql.plan.check_scope import CheckScope, other_table_name
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
+    Named,
     labelled,
-    presence_violations,
-    reference_measures,
+    out_of_bounds,
+    population_of,
+    records_column,
     reference_of,
 )
 from kanon_sql.plan.join_columns import sides
@@ -95,6 +98,14 @@ def bound(model: ReferenceModel, scope: CheckScope) -> BoundCheck:
     return BoundCheck(model.model_copy(update={"reference": name}), requested=True)
 
 
+def measured(scope: CheckScope, requested: Sequence[Model]) -> Iterator[BoundCheck]:
+    """k-map of each reference."""
+    matched = {model.reference for model in requested if isinstance(model, KMap)}
+    for reference in scope.spec.references:
+        if reference not in matched:
+            yield BoundCheck(KMap(reference=reference), requested=False)
+
+
 def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:
     """The arguments of a check's own statement about its reference."""
     assert isinstance(check.model, ReferenceModel)
@@ -166,7 +177,7 @@ def _with_reference(
     risk_measure = render("people_where", predicate=risky, name="at_risk")
     measures = [
         *([risk_measure] if macro == "k_map" else []),
-        *reference_measures(question, checks),
+        *_measures(question, checks),
     ]
     at_risk = f" At risk is whoever has a chance above {AT_RISK:g}." if macro == "k_map" else ""
     arguments: dict[str, Any] = {
@@ -187,7 +198,7 @@ def _with_reference(
         *models,
         pass_conditions=class_conditions(checks),
     )
-    flags = list(presence_violations(checks)) if reference.entity else []
+    flags = list(_presence_violations(checks)) if reference.entity else []
     people = (
         step(
             question,
@@ -216,3 +227,37 @@ def _with_reference(
         else None
     )
     return [classes] if people is None else [classes, people]
+
+
+def _presence_violations(checks: Iterable[LabelledCheck]) -> Iterator[Named]:
+    """Predicates for the reference classes outside the bounds of each δ-presence check."""
+    for check, label in checks:
+        model = check.model
+        if isinstance(model, DeltaPresence) and model.gates:
+            predicate = out_of_bounds(model, model.class_bounds)
+            yield Named(predicate, f"kanon_{label}_violated")
+
+
+def _measures(question: ResolvedQuestion, checks: Iterable[LabelledCheck]) -> Iterator[str]:
+    """Aggregates over all classes for each check against a reference."""
+    for check, label in checks:
+        model = check.model
+        assert isinstance(model, ReferenceModel)
+        if isinstance(model, JournalistRisk):
+            at_risk = render("journalist_risk", bound=model.threshold)
+            yield render("people_where", predicate=at_risk, name=f"{label}_at_risk")
+        population = population_of(model)
+        if model.of_reference:
+            yield render("presence", population=population, label=label)
+        if not model.class_bounds:
+            continue
+        failing, name = out_of_bounds(model, model.class_bounds), f"{label}_violated"
+        yield render("classes_where", predicate=failing, name=name)
+        if model.of_reference:
+            yield render("population_where", predicate=failing, population=population, name=name)
+            continue
+        yield render(
+            "records_where", predicate=failing, name=name, records=records_column(question)
+        )
+        if question.entity:
+            yield render("people_where", predicate=failing, name=name)

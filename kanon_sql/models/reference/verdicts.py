@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from kanon_sql.auditing.estimates import journalist, marketer, row_of_people
 from kanon_sql.auditing.findings import (
     CheckFinding,
     Violations,
@@ -15,6 +14,7 @@ from kanon_sql.auditing.findings import (
     result_of,
     within_bounds,
 )
+from kanon_sql.auditing.risks import journalist, marketer, row_of_people
 from kanon_sql.errors import InputError, plural
 from kanon_sql.models.base import ReferenceModel
 from kanon_sql.models.reference.models import DeltaPresence, JournalistRisk, KMap, MarketerRisk
@@ -23,7 +23,7 @@ from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import BoundCheck
 from kanon_sql.question.other_tables import REFERENCE
-from kanon_sql.results.table import CheckResult
+from kanon_sql.results.check import CheckResult
 from kanon_sql.sql.tables import Row
 
 ASSUMED_ATTACKER = (
@@ -37,11 +37,6 @@ def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
     matches, where that is an error."""
     assert isinstance(check.model, ReferenceModel)
     return result_of(check, _reference_finding(check, check.model, plan, answers))
-
-
-def fields(plan: Plan, answers: Answers) -> dict[str, Any]:
-    """None: a result has its checks alone."""
-    return {}
 
 
 def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Iterator[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kanon_sql.report.words.numbers import counted, number
 from kanon_sql.report.words.phrases import Phrases, reference_name, risk_phrases, violating
-from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import TableResult
 
 
 def _k_map(check: CheckResult, table: TableResult) -> Phrases:

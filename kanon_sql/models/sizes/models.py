@@ -1,7 +1,5 @@
 """The models of the sizes of classes."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from kanon_sql.models.base import ColumnSet, Count, Model, Share
@@ -14,6 +12,7 @@ class KAnonymity(Model):
     """Every class has at least k records, or k people where an entity is set (Sweeney 2002)."""
 
     thresholds: ClassVar = ("k",)
+    attacker: ClassVar = "prosecutor"
     worst: ClassVar = "least"
     with_wildcards: ClassVar = True
     only_grows: ClassVar = True
@@ -28,6 +27,10 @@ class KAnonymity(Model):
     def least_size(self) -> int | None:
         """None where it is about larger classes, those of fewer columns."""
         return self.k if self.columns is None else None
+
+    @property
+    def sets_k(self) -> bool:
+        return self.columns is None
 
     @property
     def judged_by_class(self) -> bool:
@@ -59,6 +62,7 @@ class SampleUniqueness(Model):
     thresholds: ClassVar = ("max_share",)
     table_thresholds: ClassVar = thresholds
     in_percent: ClassVar = True
+    share_of: ClassVar = "members"
     worst: ClassVar = "greatest"
     with_wildcards: ClassVar = True
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.errors import SpecError, did_you_mean, read_each, refuse_repeated
 from kanon_sql.models.base import AT_RISK, Model
 from kanon_sql.models.sizes.models import KAnonymity
 from kanon_sql.plan.check_scope import CheckScope
 from kanon_sql.plan.named_columns import quasi_identifier_names
-from kanon_sql.plan.pass_conditions import required_size, size_conditions
 from kanon_sql.plan.preconditions import without_entity
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion, same_name
 from kanon_sql.plan.steps import (
@@ -42,9 +41,8 @@ def bound(model: Model, scope: CheckScope) -> BoundCheck:
     if not isinstance(model, KAnonymity) or model.columns is None:
         return BoundCheck(model, requested=True)
     known = quasi_identifier_names(scope.spec, scope.table)
-    columns = tuple(_quasi_identifier(name, known) for name in model.columns)
-    if twice := next((name for name in columns if columns.count(name) > 1), None):
-        raise SpecError(f'k_anonymity: columns names "{twice}" twice.')
+    columns = tuple(read_each(lambda name: _quasi_identifier(name, known), model.columns))
+    refuse_repeated(columns, 'k_anonymity: columns names "{}" twice.')
     return BoundCheck(model.model_copy(update={"columns": columns}), requested=True)
 
 
@@ -57,6 +55,21 @@ def _quasi_identifier(name: str, known: Sequence[str]) -> str:
         f'k_anonymity: columns: "{name}" is no quasi-identifier. Quasi-identifiers: '
         f"{', '.join(known)}.{did_you_mean(name, known)}"
     )
+
+
+def measured(scope: CheckScope, requested: Sequence[Model]) -> Iterator[BoundCheck]:
+    """k of all quasi-identifiers; in a synthetic table, whose records are nobody, if requested."""
+    if not scope.spec.original and not any(
+        isinstance(model, KAnonymity) and model.columns is None for model in requested
+    ):
+        yield BoundCheck(KAnonymity(), requested=False)
+
+
+def steps(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+    """The steps on column sets, on households and on small classes by their values."""
+    yield from _column_sets(question)
+    yield from _households(question)
+    yield from _small_classes(question)
 
 
 def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> tuple[tuple[str, Any], ...]:
@@ -83,7 +96,7 @@ class _SetOfColumns(NamedTuple):
     k: int | None
 
 
-def column_sets(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+def _column_sets(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     """The step on the classes of column sets; with wildcards, where counts can't be rolled up, one
     for each set."""
     checks = [check for check in question.checks if is_of_set(check)]
@@ -136,6 +149,25 @@ def step_of_set(number: int) -> str:
     return f"column_set_{number}"
 
 
+def required_size(question: ResolvedQuestion) -> int | None:
+    """The largest k among gating k-anonymity checks; None without one."""
+    sizes = (
+        check.model.least_size
+        for check in question.checks
+        if check.gates and isinstance(check.model, KAnonymity)
+    )
+    return max((size for size in sizes if size is not None), default=None)
+
+
+def size_conditions(size: int | None) -> Iterator[str]:
+    """Pass condition on the rows per class size."""
+    if size is not None:
+        yield (
+            f"kanon_size >= {size} in every row; kanon_too_small is 1 in those that fail. "
+            "k is kanon_size of the first row."
+        )
+
+
 def classes(question: ResolvedQuestion) -> PlannedStep:
     """The step that counts the classes of each size."""
     return PlannedStep(statement=_classes(question), refuse=partial(without_entity, question))
@@ -144,11 +176,10 @@ def classes(question: ResolvedQuestion) -> PlannedStep:
 def steps_on_people(question: ResolvedQuestion, keyed: ResolvedQuestion) -> Iterator[PlannedStep]:
     """The steps that count people, whose records may lie in several classes."""
     yield PlannedStep(statement=_number_of_people(question), when=with_records)
-    yield PlannedStep(statement=_profiles(question), when=in_several_classes)
-    yield PlannedStep(statement=smallest_classes(keyed), when=in_several_classes)
+    yield PlannedStep(statement=_profiles(keyed), when=in_several_classes)
 
 
-def households(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+def _households(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     """The step that measures the risk of households, where their column is named."""
     household, columns = question.household, list(question.quasi_identifiers)
     if household is None:
@@ -210,19 +241,14 @@ def _number_of_people(question: ResolvedQuestion) -> Statement:
 
 
 def _profiles(question: ResolvedQuestion) -> Statement:
-    columns = list(question.quasi_identifiers)
     return step(
         question,
         "profiles",
-        f"How many people in {question.table.name} have records in exactly the same classes?",
-        render(
-            "profiles",
-            relation=records(question, with_entity(question, columns)),
-            columns=columns,
-            entity=question.entity,
-        ),
+        f"How many people in {question.table.name} have records in exactly the same classes, and "
+        "how large is the smallest of these?",
+        _on_people("profiles", question, embedded=question.table.embedded),
         KAnonymity,
-        only="where people have records in several classes; else their class is their profile",
+        only="where people have records in several classes: each counts once, with the smallest",
     )
 
 
@@ -233,20 +259,26 @@ def smallest_classes(question: ResolvedQuestion) -> Statement:
         "people",
         f"How many people in {question.table.name} have each size of the smallest of their "
         "classes?",
-        render(
-            "smallest_classes",
-            relation=records(question, with_entity(question, list(question.quasi_identifiers))),
-            columns=list(question.keys),
-            entity=question.entity,
-        ),
+        _on_people("smallest_classes", question),
         KAnonymity,
         only="where people have records in several classes: each counts once, with the smallest",
     )
 
 
-def small_classes(question: ResolvedQuestion) -> Iterator[PlannedStep]:
-    """The step that lists small classes by their values: personal data, run on demand only."""
-    if question.wildcard:
+def _on_people(macro: str, question: ResolvedQuestion, **how: Any) -> str:
+    return render(
+        macro,
+        relation=records(question, with_entity(question, list(question.quasi_identifiers))),
+        columns=list(question.keys),
+        entity=question.entity,
+        **how,
+    )
+
+
+def _small_classes(question: ResolvedQuestion) -> Iterator[PlannedStep]:
+    """The step that lists small classes by their values: personal data, run on demand only. A
+    record of a synthetic table may be a copy, which nothing shows."""
+    if question.wildcard or question.made_from:
         return
     required = [
         (columns_of_set(question, check) if is_of_set(check) else question.quasi_identifiers, k)

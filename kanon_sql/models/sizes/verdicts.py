@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from kanon_sql.auditing.estimates import average_risk, risk, share_at_risk
 from kanon_sql.auditing.findings import (
     CheckFinding,
     Violations,
@@ -16,6 +15,7 @@ from kanon_sql.auditing.findings import (
     violations_below,
     within_bounds,
 )
+from kanon_sql.auditing.risks import average_risk, risk, share_at_risk
 from kanon_sql.errors import plural
 from kanon_sql.models.sizes.models import KAnonymity, ProsecutorRisk, SampleUniqueness
 from kanon_sql.models.sizes.plan import COLUMN_SETS, is_of_set, step_of_set
@@ -31,7 +31,9 @@ from kanon_sql.plan.answers import (
 )
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import BoundCheck
-from kanon_sql.results.table import CheckResult, HistogramBin, Rows, Summary
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import HistogramBin, Summary
+from kanon_sql.results.tabular import Rows
 
 
 def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kanon_sql.report.words.numbers import counted, member, members, number
 from kanon_sql.report.words.phrases import Phrases, risk_phrases, violating
-from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import TableResult
 
 
 def _k_anonymity(check: CheckResult, table: TableResult) -> Phrases:

@@ -1,10 +1,8 @@
 """The models of a synthetic table beside the table that it was made from."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
-from kanon_sql.models.base import Bounds, Model, Number, Share, Values
+from kanon_sql.models.base import Bounds, Model, Number, Share, Values, Worst
 
 __all__ = [
     "CopiedRecords",
@@ -33,10 +31,21 @@ FewColumns = Annotated[
 class SyntheticModel(Model):
     """A model of what a synthetic table tells of its original, judged on all of it."""
 
-    answered_by: ClassVar = "synthetic"
     worst: ClassVar = "greatest"
     in_percent: ClassVar = True
     companion_figures: ClassVar = {"holdout.excess": ("greatest", "max_excess")}
+    interval_bounds: ClassVar = {"max_excess": ("holdout.excess", "holdout.interval")}
+
+    @property
+    def figures(self) -> dict[str, Worst]:
+        """Its share, and its rate or gain if that is bounded. The excess is no figure but an
+        interval."""
+        bounded = {
+            figure: worst
+            for figure, (worst, threshold) in self.companion_figures.items()
+            if threshold != "max_excess" and getattr(self, threshold) is not None
+        }
+        return {"achieved": self.worst, **bounded}
 
 
 class AttributionModel(SyntheticModel):

@@ -1,8 +1,8 @@
 """The steps on a synthetic table beside its original.
 
-All records are stacked, each with a 1 for the table that it is of, and counted in one GROUP BY: by
-the quasi-identifiers, by these and a sensitive attribute, by all columns that the tables share, and
-by each small set of quasi-identifiers.
+All records are stacked, each with the letter of its table, and counted by the quasi-identifiers, by
+these and a sensitive attribute, and by each small set of quasi-identifiers. Whole records are
+intersected first.
 """
 
 from __future__ import annotations
@@ -46,15 +46,20 @@ from kanon_sql.plan.steps import (
     with_records,
 )
 from kanon_sql.question.other_tables import HOLDOUT, ORIGINAL
-from kanon_sql.sql.dialects.rules import BLANK_FIRST
+from kanon_sql.sql.dialects.traits import BLANK_FIRST
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row, family
 
 MADE_FROM, IN_BOTH, IN_COMMON = "made_from", "people_in_both", "values_in_common"
 CLASSES, COPIES = "synthetic_classes", "copied_records"
+FURTHER_IN_COMMON, COMPARABLE_COPIES = "further_values_in_common", "comparable_copied_records"
+_ONLY_DOUBTFUL = "for columns of which no value is in two different copied records"
+_ONLY_COMPARABLE = "if columns have no value in common with the original, and without these"
 _FLOATS = {"DOUBLE", "FLOAT", "REAL"}
-_TYPES: dict[Comparison, str] = {"as_text": "VARCHAR", "as_number": "DOUBLE"}
+_TYPES: dict[Comparison, str] = {
+    "as_text": "VARCHAR", "as_numeral": "VARCHAR", "as_number": "DOUBLE",
+}  # fmt: skip
 """The type of the values that are compared in another form than their own."""
 
 
@@ -77,13 +82,16 @@ class ComparedColumn(NamedTuple):
     @property
     def how(self) -> Comparison:
         """How the values are compared: two types of numbers as floats, where one is, so that equal
-        numbers are equal; other types that would merge or refuse them as text."""
+        numbers are equal; numbers and their text as text, spelled in one way; other types that
+        would merge or refuse them as text."""
         types = {column.type for column in self.columns}
         kinds = {family(column.type) for column in self.columns}
         if len(types) == 1 or (
             len(kinds) == 1 and not kinds & {"text", ""} and not types & _FLOATS
         ):
             return "as_is"
+        if kinds == {"text", "number"}:
+            return "as_numeral"
         return "as_number" if kinds == {"number"} else "as_text"
 
     @property
@@ -101,7 +109,8 @@ class StackedCell(NamedTuple):
 
     @classmethod
     def of(cls, column: BoundColumn, how: Comparison) -> StackedCell:
-        return cls(column, "as_is" if column.type == _TYPES.get(how) else how)
+        is_so = column.type == _TYPES.get(how) and how != "as_numeral"
+        return cls(column, "as_is" if is_so else how)
 
 
 class StackedTable(NamedTuple):
@@ -142,23 +151,13 @@ class SyntheticStep(PlannedStep):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CopiesStep(SyntheticStep):
-    """The step on whole records: of the columns that have values in common with the original."""
+class ChosenStep(SyntheticStep):
+    """A step on those columns that the rows of the steps before it leave."""
 
-    columns: tuple[ComparedColumn, ...]
-    of: Callable[[Sequence[ComparedColumn]], Statement]
+    choose: Callable[[Answers], Statement]
 
     def chosen(self, answers: Answers) -> Statement:
-        return self.of(self.comparable(answers))
-
-    def comparable(self, answers: Answers) -> list[ComparedColumn]:
-        """The columns with a value in common, or without any value in both tables."""
-        rows = answers.rows(IN_COMMON)
-        return [
-            column
-            for column, row in zip(self.columns, rows, strict=True)
-            if not _has_nothing_in_common(row)
-        ]
+        return self.choose(answers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,7 +267,7 @@ def _counterparts(question: ResolvedQuestion) -> Iterator[ComparedColumn]:
     """Every column of the synthetic table that all tables have, but entity and identifiers, in the
     order of the table."""
     others = _others(question)
-    required = {column.name: column for column in _required(question)}
+    required = {column.name: column for column in required_columns(question)}
     shared = {name for name in others[0].shared if all(name in other.shared for other in others)}
     for number, column in enumerate(question.table.columns, start=1):
         if column.name in required:
@@ -281,7 +280,7 @@ def _counterparts(question: ResolvedQuestion) -> Iterator[ComparedColumn]:
             yield ComparedColumn((replace(own, alias=alias), *counterparts))
 
 
-def _required(question: ResolvedQuestion) -> tuple[BoundColumn, ...]:
+def required_columns(question: ResolvedQuestion) -> tuple[BoundColumn, ...]:
     """The keys and the targets, which must have values in common with the original."""
     return (*question.quasi_identifiers, *question.sensitive)
 
@@ -289,7 +288,7 @@ def _required(question: ResolvedQuestion) -> tuple[BoundColumn, ...]:
 def _is_countable(question: ResolvedQuestion, compared: ComparedColumn) -> bool:
     """Whether every table can group the values of a column, and types let them be equal. Keys and
     targets were refused otherwise."""
-    if compared.name in {column.name for column in _required(question)}:
+    if compared.name in {column.name for column in required_columns(question)}:
         return True
     tables = (question.table, *(other.table for other in _others(question)))
     for table, column in zip(tables, compared.columns, strict=True):
@@ -308,6 +307,34 @@ def shared_columns(question: ResolvedQuestion) -> Iterator[ComparedColumn]:
     return (each for each in _counterparts(question) if _is_countable(question, each))
 
 
+def further_columns(question: ResolvedQuestion) -> list[ComparedColumn]:
+    """The columns of whole records that are neither key nor target."""
+    required = {column.name for column in required_columns(question)}
+    return [each for each in shared_columns(question) if each.name not in required]
+
+
+def doubtful_columns(question: ResolvedQuestion, answers: Answers) -> list[ComparedColumn]:
+    """The columns of which no value is in two different copied records, so that their values are
+    counted: others have values in common, and are no running number, which hides copies."""
+    row = answers.row(COPIES) or {}
+    return [
+        column
+        for number, column in enumerate(further_columns(question), start=1)
+        if not row.get(f"kanon_repeats_{number}")
+    ]
+
+
+def counted_values(question: ResolvedQuestion, answers: Answers) -> Iterator[tuple[str, Row]]:
+    """The name of each of these columns with the row on its values."""
+    return by_column(doubtful_columns(question, answers), answers.rows(FURTHER_IN_COMMON))
+
+
+def left_out(question: ResolvedQuestion, answers: Answers) -> list[str]:
+    """The columns that have no value in common with the original, though one of them has values."""
+    counted = counted_values(question, answers)
+    return [name for name, row in counted if _has_nothing_in_common(row)]
+
+
 def types_differ(question: ResolvedQuestion) -> list[str]:
     """The names of shared columns whose types can't be compared."""
     return [each.name for each in _counterparts(question) if not _is_countable(question, each)]
@@ -321,7 +348,11 @@ def _stack(question: ResolvedQuestion, compared: Sequence[ComparedColumn]) -> St
     others = _others(question)
     entities = [question.entity, *(other.entity for other in others)]
     named = [entity for entity in entities if entity]
-    is_one_type = len({entity.type for entity in named}) <= 1 and len(named) == len(entities)
+    types = {entity.type for entity in named}
+    # Some databases have no least value of another type, such as uuid.
+    is_one_type = len(types) <= 1 and all(
+        family(type) in ("text", "number") and type != "UUID" for type in types
+    )
     own = with_entity(question, [each.columns[0] for each in compared])
     relations = [records(question, own)]
     for index, other in enumerate(others, start=1):
@@ -357,18 +388,16 @@ def steps(question: ResolvedQuestion) -> Iterator[PlannedStep]:
         yield PlannedStep(
             statement=_people_in_both(question), refuse=lambda rows: _in_both(question, rows[0])
         )
-    columns = list(shared_columns(question))
+    required = [_pair(question, column) for column in required_columns(question)]
     yield PlannedStep(
-        statement=_values_in_common(question, columns),
+        statement=_values_in_common(question, IN_COMMON, required),
         when=with_records,
-        refuse=partial(_nothing_in_common, question, columns),
+        refuse=partial(_nothing_in_common, question),
     )
-    yield from _steps_of_checks(question, columns)
+    yield from _steps_of_checks(question)
 
 
-def _steps_of_checks(
-    question: ResolvedQuestion, columns: Sequence[ComparedColumn]
-) -> Iterator[PlannedStep]:
+def _steps_of_checks(question: ResolvedQuestion) -> Iterator[PlannedStep]:
     def of(*models: type[Model]) -> tuple[BoundCheck, ...]:
         return tuple(check for check in question.checks if isinstance(check.model, models))
 
@@ -386,25 +415,50 @@ def _steps_of_checks(
                 counts_all=not question.unknown,
             )
     if copies := of(CopiedRecords):
-        statement = partial(_copies, question)
-        yield CopiesStep(
-            statement=statement(columns),
-            when=with_records,
-            checks=copies,
-            columns=tuple(columns),
-            of=statement,
-        )
+        yield from _steps_of_copies(question, copies)
     claims = of(SinglingOut)
     most = dict.fromkeys(check.model.parameters["m"] for check in claims)
     for m in most:
         name = "singling_out" if len(most) == 1 else f"singling_out_{m}"
         subsets = subsets_up_to(len(question.quasi_identifiers), m)
+        statement = partial(_claims, question, name, m, subsets)
         yield ClaimsStep(
-            statement=_claims(question, name, m, subsets),
+            statement=statement(),
             when=with_records,
+            suits=_shares_classes if question.table.embedded else lambda answers: True,
+            otherwise=partial(statement, by_class=False),
             checks=tuple(check for check in claims if check.model.parameters["m"] == m),
             sets=tuple((size.number, 1 + size.last - size.first) for size in sizes_of(subsets)),
         )
+
+
+def _steps_of_copies(
+    question: ResolvedQuestion, checks: tuple[BoundCheck, ...]
+) -> Iterator[PlannedStep]:
+    """Whole records of all columns; where these don't show that each has values in common, the
+    values are counted, and the columns without any left out."""
+    columns, further = [*shared_columns(question)], further_columns(question)
+    yield SyntheticStep(
+        statement=_copies(question, COPIES, columns, further), when=with_records, checks=checks
+    )
+    if not further:
+        return
+    in_common = partial(_values_in_common, question, FURTHER_IN_COMMON)
+    yield ChosenStep(
+        statement=in_common(further, only=_ONLY_DOUBTFUL),
+        when=lambda answers: with_records(answers) and bool(doubtful_columns(question, answers)),
+        checks=(),
+        choose=lambda answers: in_common(doubtful_columns(question, answers)),
+    )
+    again = partial(_copies, question, COMPARABLE_COPIES)
+    yield ChosenStep(
+        statement=again(columns, only=_ONLY_COMPARABLE),
+        when=lambda answers: bool(left_out(question, answers)),
+        checks=checks,
+        choose=lambda answers: again(
+            [each for each in columns if each.name not in left_out(question, answers)]
+        ),
+    )
 
 
 def _raw(column: BoundColumn, question: ResolvedQuestion) -> BoundColumn:
@@ -478,7 +532,9 @@ def _in_both(question: ResolvedQuestion, row: Row) -> str | None:
     )
 
 
-def _values_in_common(question: ResolvedQuestion, columns: Sequence[ComparedColumn]) -> Statement:
+def _values_in_common(
+    question: ResolvedQuestion, name: str, columns: Sequence[ComparedColumn], only: str = ""
+) -> Statement:
     others = _others(question)[:1]
     without_holdout = [ComparedColumn(each.columns[:2]) for each in columns]
     stacks = [
@@ -487,10 +543,11 @@ def _values_in_common(question: ResolvedQuestion, columns: Sequence[ComparedColu
     ]
     return step(
         question,
-        IN_COMMON,
+        name,
         f"How many values has each column of {audited(question)}, and how many in common with "
         f"{others[0].table.name}?",
         render("values_in_common", stacks=stacks),
+        only=only,
     )
 
 
@@ -507,29 +564,37 @@ def _stack_of_values(
     return Stack(tables, (compared.stacked,), people=False)
 
 
+def by_column(
+    columns: Sequence[ComparedColumn | BoundColumn], rows: Sequence[Row]
+) -> Iterator[tuple[str, Row]]:
+    """The name of each column with the row on its values; a database gives rows in any order."""
+    by_number = {int(row["kanon_column"]): row for row in rows}
+    return ((columns[number - 1].name, by_number[number]) for number in sorted(by_number))
+
+
 def _has_nothing_in_common(row: Row) -> bool:
     is_empty = not row["kanon_in_synthetic"] and not row["kanon_in_original"]
     return not row["kanon_common"] and not is_empty
 
 
-def _nothing_in_common(
-    question: ResolvedQuestion, columns: Sequence[ComparedColumn], rows: Sequence[Row]
-) -> str | None:
+def _is_without_values(row: Row) -> bool:
+    """Whether a column is empty in one of the two tables."""
+    return bool(row["kanon_in_synthetic"]) != bool(row["kanon_in_original"])
+
+
+def _nothing_in_common(question: ResolvedQuestion, rows: Sequence[Row]) -> str | None:
     """Error message if a key or a target has no value in common: every figure would be 0."""
-    required = {column.name for column in _required(question)}
-    names = [
-        column.name
-        for column, row in zip(columns, rows, strict=True)
-        if column.name in required and _has_nothing_in_common(row)
-    ]
-    if not names:
+    counted = by_column(required_columns(question), rows)
+    found = {name: row for name, row in counted if _has_nothing_in_common(row)}
+    if not found:
         return None
+    names = [*found]
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     has, it = ("has", "it") if len(names) == 1 else ("have", "each")
-    return (
-        f"{question.table.name}: {listed} {has} no value in common with the original (02138 "
-        f"against 2138?): write both the same way, or give {it} a level."
-    )
+    common = f"{question.table.name}: {listed} {has} no value in common with the original"
+    if all(map(_is_without_values, found.values())):
+        return f"{common}, as one of the tables has NULL alone there."
+    return f"{common} (02138 against 2138?): write both the same way, or give {it} a level."
 
 
 def _uniques(question: ResolvedQuestion) -> Statement:
@@ -574,19 +639,43 @@ def _attributed(
     )
 
 
-def _copies(question: ResolvedQuestion, columns: Sequence[ComparedColumn]) -> Statement:
+def _copies(
+    question: ResolvedQuestion,
+    name: str,
+    columns: Sequence[ComparedColumn],
+    further: Sequence[ComparedColumn] = (),
+    only: str = "",
+) -> Statement:
     return step(
         question,
-        COPIES,
+        name,
         f"How many {_units(question)} of the original are in the synthetic table, whole "
         f"({plural(len(columns), 'column')}), of {_tables_in_words(question)}?",
-        render("copied_records", stack=_stack(question, columns)),
+        render(
+            "copied_records",
+            stack=_stack(question, columns),
+            further=[each.stacked for each in further],
+            hashed=question.table.embedded,
+        ),
         CopiedRecords,
-        only="without columns that have no value in common with the original",
+        only=only,
     )
 
 
-def _claims(question: ResolvedQuestion, name: str, m: int, subsets: Sequence[Subset]) -> Statement:
+def _shares_classes(answers: Answers) -> bool:
+    """Whether there are few enough classes that it pays to count them before small sets."""
+    classes = sum(int(row["kanon_classes"]) for row in answers.sizes)
+    return 2 * classes < sum(int(row["kanon_records"]) for row in answers.sizes)
+
+
+def _claims(
+    question: ResolvedQuestion,
+    name: str,
+    m: int,
+    subsets: Sequence[Subset],
+    *,
+    by_class: bool = True,
+) -> Statement:
     keys = _keys(question)
     return step(
         question,
@@ -598,6 +687,8 @@ def _claims(question: ResolvedQuestion, name: str, m: int, subsets: Sequence[Sub
             stack=_stack(question, keys),
             subsets=subsets,
             sizes=[size.number for size in sizes_of(subsets)],
+            by_class=by_class,
+            sorts=not question.table.embedded,
         ),
         SinglingOut,
     )

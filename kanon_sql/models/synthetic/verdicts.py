@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from kanon_sql.auditing.findings import at_most
 from kanon_sql.auditing.intervals import newcombe
+from kanon_sql.errors import plural
 from kanon_sql.models.base import Number
 from kanon_sql.models.synthetic.models import (
     CopiedRecords,
@@ -22,23 +23,31 @@ from kanon_sql.models.synthetic.models import (
     SyntheticModel,
 )
 from kanon_sql.models.synthetic.plan import (
+    COPIES,
     IN_COMMON,
     MADE_FROM,
     ClaimsStep,
-    CopiesStep,
     SyntheticStep,
     attacked,
+    by_column,
+    counted_values,
+    left_out,
     lists_of_allowed,
+    required_columns,
+    shared_columns,
     types_differ,
 )
 from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import BoundCheck
-from kanon_sql.results.table import CheckResult, MadeFrom
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import MadeFrom
 from kanon_sql.sql.quoting import exactly
 from kanon_sql.sql.tables import Row
 
 Figure = Fraction | float
+HARDLY_IN_COMMON = Fraction(1, 4)
+"""Share of the values of a key or target, in the table with fewer, below which it is warned of."""
 NEARLY_A_NUMBER = Fraction(95, 100)
 """Share of the records above which a column with so many values is taken for a running number."""
 LEAST_NUMBERED = 20
@@ -52,6 +61,8 @@ class BesideHoldout(NamedTuple):
     original: int
     of_holdout: Figure
     holdout: int
+    further: Mapping[str, Any] = {}
+    """Further figures of the holdout."""
 
     @property
     def shares(self) -> tuple[Figure, Figure] | None:
@@ -72,6 +83,7 @@ class BesideHoldout(NamedTuple):
         excess = None if of_original is None or of_holdout is None else of_original - of_holdout
         return {
             "attacked": self.holdout,
+            **self.further,
             "share": _float(of_holdout),
             "share_in_original": _float(of_original),
             "excess": _float(excess),
@@ -93,10 +105,13 @@ def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
     """The result of a check on a synthetic table."""
     model = check.model
     assert isinstance(model, SyntheticModel)
-    step = next(step for step in plan.of(SyntheticStep) if check in step.checks)
-    rows = answers.rows(step.name)
+    *_, step = (
+        step
+        for step in plan.of(SyntheticStep)
+        if check in step.checks and step.name in answers.by_step
+    )
     find: Callable[..., Finding] = _FINDINGS[type(model)]
-    finding = find(step, rows, check, answers)
+    finding = find(step=step, rows=answers.rows(step.name), model=model, plan=plan, answers=answers)
     holds, evidence = _verdict(model, finding)
     return CheckResult(
         model=model.name(),
@@ -169,7 +184,7 @@ def _compared_uniques(row: Row) -> BesideHoldout | None:
     return BesideHoldout(Fraction(x), int(row["kanon_attacked"]), Fraction(y), holdout)
 
 
-def _copied(step: CopiesStep, rows: Sequence[Row], _: BoundCheck, answers: Answers) -> Finding:
+def _copied(rows: Sequence[Row], plan: Plan, answers: Answers, **_: Any) -> Finding:
     [row] = rows
     counts = _counts(row, "attacked", "unique_in_original")
     counts |= {
@@ -178,28 +193,27 @@ def _copied(step: CopiesStep, rows: Sequence[Row], _: BoundCheck, answers: Answe
         **_counts(row, "copying", "synthetic"),
     }
     share = _share(counts["unique_copied"], counts["attacked"])
-    columns = [column.name for column in step.comparable(answers)]
-    left_out = [column.name for column in step.columns if column.name not in columns]
-    return Finding(
-        share,
-        {"max_share": share},
-        {**counts, "columns": columns, "left_out": left_out},
-        _compared_uniques(row),
-    )
+    without = left_out(plan.question, answers)
+    columns = [each.name for each in shared_columns(plan.question) if each.name not in without]
+    details = {**counts, "columns": columns, "left_out": [*without, *types_differ(plan.question)]}
+    return Finding(share, {"max_share": share}, details, _compared_uniques(row))
 
 
-def _replicated(_: SyntheticStep, rows: Sequence[Row], __: BoundCheck, ___: Answers) -> Finding:
+def _replicated(rows: Sequence[Row], **_: Any) -> Finding:
     [row] = rows
     names = ("attacked", "unique_in_original", "replicated", "unique_found", "found")
     counts = _counts(row, *names, "unique_in_synthetic", "synthetic")
     share = _share(counts["replicated"], counts["attacked"])
-    return Finding(share, {"max_share": share}, counts, _compared_uniques(row))
+    compared = _compared_uniques(row)
+    if compared:
+        compared = compared._replace(further={"found": int(row["kanon_found_in_holdout"] or 0)})
+    return Finding(share, {"max_share": share}, counts, compared)
 
 
 # --- small sets of columns ------------------------------------------------------------------
 
 
-def _singled_out(step: ClaimsStep, rows: Sequence[Row], _: BoundCheck, answers: Answers) -> Finding:
+def _singled_out(step: ClaimsStep, rows: Sequence[Row], answers: Answers, **_: Any) -> Finding:
     [row] = rows
     first = answers.row(MADE_FROM) or {}
     total = attacked(first, "o")
@@ -246,10 +260,12 @@ def _attacked_in_holdout(rows: Sequence[Row], answers: Answers) -> int | None:
 
 
 def _disclosive(
-    step: SyntheticStep, rows: Sequence[Row], check: BoundCheck, answers: Answers
+    step: SyntheticStep,
+    rows: Sequence[Row],
+    model: DisclosiveInSynthetic,
+    answers: Answers,
+    **_: Any,
 ) -> Finding:
-    model = check.model
-    assert isinstance(model, DisclosiveInSynthetic)
     number = 1 + lists_of_allowed(step.checks).index(list(model.allowed or ()))
     total, holdout = _total(rows, "attacked"), _attacked_in_holdout(rows, answers)
     claimed, correct = (_total(rows, f"{name}_{number}") for name in ("claimed", "correct"))
@@ -286,9 +302,7 @@ def _chances(rows: Sequence[Row], name: str) -> Figure:
     return sum((Fraction(count) / size for count, size in terms), Fraction(0))
 
 
-def _attribution(
-    _: SyntheticStep, rows: Sequence[Row], __: BoundCheck, answers: Answers
-) -> Finding:
+def _attribution(rows: Sequence[Row], answers: Answers, **_: Any) -> Finding:
     total, holdout = _total(rows, "attacked"), _attacked_in_holdout(rows, answers)
     found = _found(rows)
     matched, alone = _total(found, "attacked"), _total(found, "alone")
@@ -312,8 +326,12 @@ def _attribution(
     }
     compared = None
     if holdout is not None:
-        in_holdout = _chances(rows, "right_in_holdout")
-        compared = BesideHoldout(right, total, in_holdout, holdout)
+        in_holdout, some = _chances(rows, "right_in_holdout"), _total(found, "holdout")
+        of_found = {
+            "matched": some,
+            "average": _float(in_holdout / Fraction(some)) if some else None,
+        }
+        compared = BesideHoldout(right, total, in_holdout, holdout, of_found)
     return Finding(average, {"max_average": average, "max_gain": gain}, details, compared)
 
 
@@ -353,8 +371,9 @@ def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Ite
             "The holdout is the original itself, which the generator has seen, so nothing can be "
             "above it. Name records that it has not seen."
         )
-    for step in plan.of(CopiesStep):
-        yield from _columns(step, plan, answers)
+    yield from _hardly_in_common(plan, answers)
+    if answers.row(COPIES):
+        yield from _columns(plan, answers)
     of_people = [check.model for check in checks if check.model in ("k_anonymity", "homogeneity")]
     if of_people:
         yield (
@@ -384,14 +403,26 @@ def _undecided(checks: Sequence[CheckResult]) -> Iterator[str]:
         )
 
 
-def _columns(step: CopiesStep, plan: Plan, answers: Answers) -> Iterator[str]:
-    question, rows = plan.question, answers.rows(IN_COMMON)
-    compared = {column.name for column in step.comparable(answers)}
-    left_out = [column.name for column in step.columns if column.name not in compared]
-    if left_out:
+def _hardly_in_common(plan: Plan, answers: Answers) -> Iterator[str]:
+    """Warnings about keys and targets of which few values are in both tables."""
+    for name, row in by_column(required_columns(plan.question), answers.rows(IN_COMMON)):
+        common, *of_tables = (
+            int(row[f"kanon_{count}"]) for count in ("common", "in_synthetic", "in_original")
+        )
+        if common < HARDLY_IN_COMMON * min(of_tables):
+            yield (
+                f'"{name}" has {plural(common, "value")} in common with the original, of '
+                f"{of_tables[0]:,} and {of_tables[1]:,}: whoever has another is not found, or not "
+                "told it. Write both the same way, or give it a level."
+            )
+
+
+def _columns(plan: Plan, answers: Answers) -> Iterator[str]:
+    question = plan.question
+    if without := left_out(question, answers):
         yield (
-            f"copied_records compares whole records without {_named(left_out)}, which "
-            f"{'has' if len(left_out) == 1 else 'have'} no value in common with the original: "
+            f"copied_records compares whole records without {_named(without)}, which "
+            f"{'has' if len(without) == 1 else 'have'} no value in common with the original: "
             "fewer columns can only find more copies."
         )
     if differing := types_differ(question):
@@ -399,12 +430,11 @@ def _columns(step: CopiesStep, plan: Plan, answers: Answers) -> Iterator[str]:
             f"copied_records compares whole records without {_named(differing)}, whose "
             "values can't be equal in both tables, or can't be compared."
         )
-    required = {column.name for column in (*question.quasi_identifiers, *question.sensitive)}
-    total = (answers.row(step.name) or {}).get("kanon_synthetic") or 0
+    total = (answers.row(COPIES) or {}).get("kanon_synthetic") or 0
     numbers = [
-        column.name
-        for column, row in zip(step.columns, rows, strict=True)
-        if column.name in compared - required
+        name
+        for name, row in counted_values(question, answers)
+        if name not in without
         and total >= LEAST_NUMBERED
         and row["kanon_in_synthetic"] >= NEARLY_A_NUMBER * total
     ]

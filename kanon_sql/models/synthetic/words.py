@@ -19,7 +19,8 @@ from kanon_sql.report.words.numbers import (
     wording,
 )
 from kanon_sql.report.words.phrases import Phrases, attribute
-from kanon_sql.results.table import CheckResult, MadeFrom, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import MadeFrom, TableResult
 
 
 class LookUp(NamedTuple):
@@ -28,6 +29,21 @@ class LookUp(NamedTuple):
     words: str
     original: str
     holdout: str
+
+
+class HoldoutComparison(NamedTuple):
+    """A check beside the holdout: both shares, their difference and its interval."""
+
+    words: str
+    shares: tuple[float, float]
+    excess: float
+    interval: tuple[float, float]
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The shares, then the difference and its interval in points."""
+        excess, low, high = (f"{100 * end:.1f}" for end in (self.excess, *self.interval))
+        return (*map(short_percent, self.shares), excess, f"{low} to {high}")
 
 
 def headline(table: TableResult) -> list[str]:
@@ -78,19 +94,19 @@ def attacks(table: TableResult) -> list[LookUp]:
     return [attack for check in checks for attack in _attacks(check, table)]
 
 
-def comparisons(table: TableResult) -> list[tuple[str, tuple[str, ...]]]:
-    """Each check beside the holdout: both shares, their difference in points, and its interval."""
-    compared = []
+def comparisons(table: TableResult) -> list[HoldoutComparison]:
+    """Each check beside the holdout."""
+    compared: list[HoldoutComparison] = []
     for check in _first_of_each(table):
         holdout = check.details["holdout"] or {}
         if holdout.get("interval") is not None:
-            shares = (short_percent(holdout[key]) for key in ("share_in_original", "share"))
-            excess, low, high = (
-                f"{100 * end:.1f}" for end in (holdout["excess"], *holdout["interval"])
+            name = check.parameters.get("sensitive")
+            words = check.model.replace("_", " ") + (f" {printable(name)}" if name else "")
+            shares = holdout["share_in_original"], holdout["share"]
+            words = f"{len(compared) + 1}. {words}"
+            compared.append(
+                HoldoutComparison(words, shares, holdout["excess"], holdout["interval"])
             )
-            about = check.parameters.get("sensitive")
-            words = check.model.replace("_", " ") + (f" {printable(about)}" if about else "")
-            compared.append((words, (*shares, excess, f"{low} to {high}")))
     return compared
 
 
@@ -113,26 +129,25 @@ def _attacks(check: CheckResult, table: TableResult) -> Iterator[LookUp]:
     )
     match check.model:
         case "copied_records":
-            yield LookUp(words["copied"], short_share(details["unique_copied"], total), of_holdout)
+            yield LookUp(words["copied"], short_percent(check.achieved), NONE)
         case "replicated_uniques":
-            yield LookUp(words["found"].format(keys), short_share(details["found"], total), NONE)
-            yield LookUp(words["replicated"], short_share(details["replicated"], total), NONE)
-            if shares:
-                yield LookUp(words["alone_in_both"], of_original, of_holdout)
+            found = short_share(shares["found"], shares["attacked"]) if "found" in shares else NONE
+            yield LookUp(words["found"].format(keys), short_share(details["found"], total), found)
+            yield LookUp(words["replicated"], short_percent(check.achieved), NONE)
         case "singling_out":
-            m = check.parameters["m"]
-            yield LookUp(words["singled_out"].format(m), short_percent(check.achieved), of_holdout)
+            singled_out = words["singled_out"].format(check.parameters["m"])
+            yield LookUp(singled_out, short_percent(check.achieved), NONE)
         case "disclosive_in_synthetic":
             told = words["told"].format(attribute(check))
             yield LookUp(told, short_percent(check.achieved), of_holdout)
         case "correct_attribution":
             guessed = words["guessed"].format(attribute(check))
-            yield LookUp(guessed, short_percent(check.achieved), NONE)
-            yield LookUp(
-                words["baseline"].format(attribute(check)),
-                short_percent(details["baseline"]),
-                NONE,
-            )
+            average = short_percent(shares.get("average"))
+            yield LookUp(guessed, short_percent(check.achieved), average)
+            yield LookUp(words["baseline"], short_percent(details["baseline"]), NONE)
+    if shares and check.model in wording("alone_in_both"):
+        alone = wording("alone_in_both")[check.model]
+        yield LookUp(alone, of_original, of_holdout)
 
 
 # --- checks ---------------------------------------------------------------------------------
@@ -166,6 +181,7 @@ def _at_most(bound: float, name: str) -> str:
 
 
 _EXCESS = {"max_excess": "{} above the holdout"}
+_SHARE = {"max_share": "{}", **_EXCESS}
 
 
 def _phrases(check: CheckResult, result: str, extent: str, words: Mapping[str, str]) -> Phrases:
@@ -178,7 +194,8 @@ def _phrases(check: CheckResult, result: str, extent: str, words: Mapping[str, s
         result = above if given == ["max_excess"] else f"{result}, {above}"
     parts = [extent]
     if holdout.get("share") is not None:
-        parts.append(f"of the holdout {percent(holdout['share'])}")
+        shares = (percent(holdout[key]) for key in ("share_in_original", "share"))
+        parts.append(wording("beside_holdout")[check.model].format(*shares))
     if check.undecided:
         parts = [_why_open(holdout)] if excess is not None else [wording("synthetic")["nobody"]]
     return Phrases(result, "; ".join(filter(None, parts)), _bounds(check, words))
@@ -196,8 +213,7 @@ def _copied(check: CheckResult, table: TableResult) -> Phrases:
         f"the original that nobody else has are in the synthetic table, whole "
         f"({counted(len(details['columns']), 'column')})"
     )
-    words = {"max_share": "{}", **_EXCESS}
-    return _phrases(check, f"{_share_or_none(check)} copied", extent, words)
+    return _phrases(check, f"{_share_or_none(check)} copied", extent, _SHARE)
 
 
 def _share_or_none(check: CheckResult) -> str:
@@ -212,8 +228,7 @@ def _replicated(check: CheckResult, table: TableResult) -> Phrases:
         f"synthetic table; {number(details['unique_found'])} of the "
         f"{number(details['unique_in_original'])} alone are found there"
     )
-    words = {"max_share": "{}", **_EXCESS}
-    return _phrases(check, f"{_share_or_none(check)} alone in both", extent, words)
+    return _phrases(check, f"{_share_or_none(check)} alone in both", extent, _SHARE)
 
 
 def _singled_out(check: CheckResult, table: TableResult) -> Phrases:
@@ -224,7 +239,12 @@ def _singled_out(check: CheckResult, table: TableResult) -> Phrases:
         f"most {check.parameters['m']} of their {listed(table.quasi_identifiers)}; {claims}"
     )
     words = {"max_share": "{}", "max_rate": "{} of the claims correct", **_EXCESS}
-    return _phrases(check, f"{_share_or_none(check)} singled out", extent, words)
+    result = f"{_share_or_none(check)} singled out"
+    if check.parameters.get("max_rate") is not None and details["rate"] is not None:
+        rate = f"{percent(details['rate'])} of the claims correct"
+        only = all(check.parameters.get(name) is None for name in ("max_share", "max_excess"))
+        result = rate if only else f"{result}, {rate}"
+    return _phrases(check, result, extent, words)
 
 
 def _disclosive(check: CheckResult, table: TableResult) -> Phrases:
@@ -233,21 +253,19 @@ def _disclosive(check: CheckResult, table: TableResult) -> Phrases:
     extent = f"{told} find one {name} with their {listed(table.quasi_identifiers)}"
     if details["precision"] is not None:
         extent += f"; for {percent(details['precision'])} of them it is theirs"
-    words = {"max_share": "{}", **_EXCESS}
-    return _phrases(check, f"{name} of {_share_or_none(check)}", extent, words)
+    return _phrases(check, f"{name} of {_share_or_none(check)}", extent, _SHARE)
 
 
 def _attribution(check: CheckResult, table: TableResult) -> Phrases:
     details, name = check.details, attribute(check)
     matched = f"{number(details['matched'])} of {number(details['attacked'])} {units(table)}"
+    words = {"max_average": "{}", "max_gain": "{} above a guess without it", **_EXCESS}
     if check.achieved is None:
-        words = {"max_average": "{}", "max_gain": "{}", **_EXCESS}
         return _phrases(check, f"{name} of nobody", "", words)
     by_shares = f"by the original's shares, without it, {percent(details['baseline'])}"
     result = f"{name} guessed with {percent(check.achieved)}"
     if check.parameters.get("max_gain") is not None:
         result += f", {_above(details['gain'], 'a guess without it')}"
-    words = {"max_average": "{}", "max_gain": "{} above a guess without it", **_EXCESS}
     return _phrases(check, result, f"{matched} are found; {by_shares}", words)
 
 

@@ -1,8 +1,6 @@
 """The models of the sensitive values in a class."""
 
-from __future__ import annotations
-
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
@@ -53,7 +51,7 @@ class LDiversity(SensitiveModel):
     thresholds: ClassVar = ("l",)
     only_grows: ClassVar = True
 
-    l: Count | None = None  # noqa: E741 - the name that the field uses
+    l: Count | None = None
     """Minimum number of different values in a class."""
 
 
@@ -61,16 +59,18 @@ class EntropyLDiversity(SensitiveModel):
     """The values of each class are as uncertain as l equally likely ones."""
 
     counts_values: ClassVar = True
+    scale: ClassVar = "effective number"
     worst: ClassVar = "least"
     thresholds: ClassVar = ("l",)
 
-    l: OneOrMore | None = None  # noqa: E741 - the name that the field uses
+    l: OneOrMore | None = None
     """Minimum effective number of values, the exp of the entropy; it need not be whole."""
 
 
 class RecursiveClDiversity(SensitiveModel):
     """The most frequent value of a class is not too frequent compared with the rarer ones."""
 
+    scale: ClassVar = "factor"
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("c",)
     may_be_infinite: ClassVar = True
@@ -79,7 +79,7 @@ class RecursiveClDiversity(SensitiveModel):
 
     c: Positive | None = None
     """Exclusive upper bound of the most frequent value's count over that of the rarer ones."""
-    l: Count  # noqa: E741 - the name that the field uses
+    l: Count
     """Rank of the first of the rarer values; the most frequent value has rank 1."""
     allowed: Values | None = None
     """Values that may become known."""
@@ -167,7 +167,7 @@ class TCloseness(SensitiveModel):
         return self.distance != "equal"
 
     @model_validator(mode="after")
-    def _require_distance_parameters(self) -> TCloseness:
+    def _require_distance_parameters(self) -> Self:
         if self.order is not None and self.distance != "ordered":
             raise ValueError("order is for distance: ordered")
         if self.hierarchy is not None and self.distance != "hierarchical":
@@ -188,6 +188,7 @@ class TCloseness(SensitiveModel):
 class DeltaDisclosure(SensitiveModel):
     """No value is much more or less frequent in a class than in the table."""
 
+    scale: ClassVar = "logarithm"
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("delta",)
     companion: ClassVar = "present_only"
@@ -202,6 +203,7 @@ class DeltaDisclosure(SensitiveModel):
 class BasicBetaLikeness(SensitiveModel):
     """No value is more than 1 + β times as likely in a class as in the table."""
 
+    scale: ClassVar = "factor"
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
     relations: ClassVar = frozenset({"shares", "class_shares"})
@@ -213,6 +215,7 @@ class BasicBetaLikeness(SensitiveModel):
 class EnhancedBetaLikeness(SensitiveModel):
     """Basic β-likeness with a tighter bound for frequent values (Cao, Karras 2012)."""
 
+    scale: ClassVar = "factor"
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
     may_be_infinite: ClassVar = True

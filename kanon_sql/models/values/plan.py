@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any
 
 from kanon_sql.errors import SpecError
-from kanon_sql.models.base import SensitiveModel
+from kanon_sql.models.base import Model, SensitiveModel
+from kanon_sql.models.catalogue import models_of
 from kanon_sql.models.sizes.models import KAnonymity
+from kanon_sql.models.sizes.plan import required_size, size_conditions
 from kanon_sql.models.values.models import Homogeneity, TCloseness
 from kanon_sql.plan.answers import Answers, any_fails, classes_by_size, people_in, total
 from kanon_sql.plan.check_scope import CheckScope, sensitive_name
@@ -26,8 +28,6 @@ from kanon_sql.plan.check_sql import (
 from kanon_sql.plan.pass_conditions import (
     class_conditions,
     people_conditions,
-    required_size,
-    size_conditions,
     value_conditions,
 )
 from kanon_sql.plan.preconditions import without_entity
@@ -48,6 +48,14 @@ from kanon_sql.question.hierarchy_table import read_tree
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import value_as_text
 from kanon_sql.sql.tables import family
+
+_DEFAULT_MODELS = tuple(
+    model
+    for model in models_of("values").values()
+    if issubclass(model, SensitiveModel)
+    and not any(field.is_required() for field in model.model_fields.values())
+)
+"""Sensitive models that need no parameters, so they can be measured by default."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,9 +152,22 @@ def bound(model: SensitiveModel, scope: CheckScope) -> BoundCheck:
     return BoundCheck(complete, requested=True, column=column, paths=paths)
 
 
-def own_arguments(question: ResolvedQuestion, check: BoundCheck) -> tuple[tuple[str, Any], ...]:
-    """None: those on classes are about sensitive attributes too."""
-    return ()
+def measured(scope: CheckScope, requested: Sequence[Model]) -> Iterator[BoundCheck]:
+    """Homogeneity if any check gates, otherwise every model without parameters; in a synthetic
+    table, whose records are nobody, those that are requested."""
+    spec = scope.spec
+    if scope.lacks_classes or spec.nulls == "wildcard" or spec.original:
+        return
+    required = any(model.gates for model in requested)
+    for column in scope.sensitive:
+        for model in (Homogeneity,) if required else _DEFAULT_MODELS:
+            default = model(sensitive=column.name, with_other_sensitive=spec.with_other_sensitive)
+            alike = [check for check in requested if type(check) is model]
+            measured_columns = [(check.sensitive, check.with_other_sensitive) for check in alike]
+            if (default.sensitive, default.with_other_sensitive) in measured_columns:
+                continue
+            if not model.of_numbers or family(column.type) == "number":
+                yield BoundCheck(default, requested=False, column=column)
 
 
 def sensitive_steps(question: ResolvedQuestion) -> Iterator[SensitiveStep]:

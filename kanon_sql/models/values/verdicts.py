@@ -22,8 +22,8 @@ from kanon_sql.models.values.plan import (
 )
 from kanon_sql.plan.answers import Answers, Sizes, total
 from kanon_sql.plan.plan import Plan
-from kanon_sql.plan.question import BoundCheck
-from kanon_sql.results.table import CheckResult
+from kanon_sql.plan.question import BoundCheck, reads_values
+from kanon_sql.results.check import CheckResult
 from kanon_sql.sql.tables import Row, family
 
 
@@ -38,7 +38,7 @@ def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
 
 def fields(plan: Plan, answers: Answers) -> dict[str, Any]:
     """The sensitive attributes that are numbers or dates."""
-    return {"numbers": tuple(_numbers(plan, answers))}
+    return {"numbers": tuple(_numbers(plan, answers))} if _are_read(plan) else {}
 
 
 def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Iterator[str]:
@@ -49,11 +49,17 @@ def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Ite
             "nulls: wildcard: the sensitive attributes are not measured, because compatible "
             "records form no classes."
         )
+    if not _are_read(plan):
         return
     for attribute in plan.question.sensitive:
         yield from _constant_warning(attribute.name, plan, answers)
         yield from _sham_diversity(attribute.name, plan, answers)
     yield from _unmatched_values(plan, answers)
+
+
+def _are_read(plan: Plan) -> bool:
+    """Whether the sensitive values of classes are read."""
+    return bool(plan.question.quasi_identifiers) and reads_values(plan.question)
 
 
 def _numbers(plan: Plan, answers: Answers) -> Iterator[str]:
@@ -153,7 +159,7 @@ def _companion_figures(
     return {}
 
 
-def _confidence(c: float, l: int) -> float:  # noqa: E741 - the name that the field uses
+def _confidence(c: float, l: int) -> float:
     """Confidence in a value in the worst class, with l - 2 other values ruled out."""
     if math.isinf(c):
         return 1.0

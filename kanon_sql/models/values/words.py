@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from kanon_sql.models.base import ClassWords, Model
-from kanon_sql.models.catalogue import MODELS
+from kanon_sql.models.catalogue import MODELS, models_of
 from kanon_sql.models.values.models import EntropyLDiversity
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -26,7 +26,8 @@ from kanon_sql.report.words.phrases import (
     records_and_people,
     violating,
 )
-from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import TableResult
 
 
 def _homogeneity(check: CheckResult, table: TableResult) -> Phrases:
@@ -250,11 +251,7 @@ _LEADING_MODELS = (
 
 ORDER = (
     *_LEADING_MODELS,
-    *(
-        name
-        for name, model in MODELS.items()
-        if model.answered_by == "values" and name not in _LEADING_MODELS
-    ),
+    *(name for name in models_of("values") if name not in _LEADING_MODELS),
 )
 """The sensitive models in order of presentation; the first three matter most."""
 
@@ -265,7 +262,7 @@ def worst_class(
     """The worst class in words; None for a model that isn't sensitive. `count_format` formats
     each count."""
     model = MODELS[check.model]
-    if model.answered_by != "values" or check.achieved is None:
+    if model.family != "values" or check.achieved is None:
         return None
     if check.model in _SENTENCES:
         return _SENTENCES[check.model](check, table, count_format)

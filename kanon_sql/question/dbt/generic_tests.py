@@ -11,7 +11,7 @@ from kanon_sql.models.base import Model
 from kanon_sql.models.catalogue import MODELS
 from kanon_sql.question.dbt.project import mapping
 from kanon_sql.question.other_tables import OTHER_TABLES, OtherTableKind
-from kanon_sql.question.spec import TableSpec
+from kanon_sql.question.table import TableSpec
 
 _RENDERED = re.compile(r"\{\{|^\s*(env_var|ref|var|source|doc)\s*\(.+\)\s*$")
 """What dbt renders before a test runs, as `looks_like_func` in its clients/jinja.py has it."""
@@ -102,7 +102,7 @@ class GenericTest:
 
     @property
     def is_of_events(self) -> bool:
-        return self.model.answered_by == "events"
+        return self.model.family == "events"
 
     @property
     def idle_because(self) -> str:

@@ -16,7 +16,15 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kanon_sql.errors import Faults, InputError, SpecError, did_you_mean, option, with_keys
+from kanon_sql.errors import (
+    Faults,
+    InputError,
+    SpecError,
+    did_you_mean,
+    in_one,
+    option,
+    with_keys,
+)
 from kanon_sql.models.base import Model
 from kanon_sql.models.catalogue import short_checks
 from kanon_sql.question.dbt.generic_tests import GenericTest, referenced_node
@@ -38,10 +46,10 @@ from kanon_sql.question.spec import (
     SelectedTables,
     TablePlaces,
     TablesKey,
-    TableSpec,
     published_spec,
     table_spec,
 )
+from kanon_sql.question.table import TableSpec
 from kanon_sql.question.yaml_document import Place
 
 
@@ -207,7 +215,10 @@ class Manifest:
             manifest = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            raise InputError(f"{path} can't be read: {reason}.") from None
+            raise InputError(
+                f"{path} can't be read: {reason}. Name the manifest of a dbt project, "
+                "target/manifest.json."
+            ) from None
         except json.JSONDecodeError as error:
             raise InputError(f"{path}:{error.lineno}: this is not JSON: {error.msg}.") from None
         if not isinstance(manifest, dict) or not isinstance(manifest.get("nodes"), dict):
@@ -233,18 +244,12 @@ class Manifest:
             replace(node, tests=tuple(test for test in tests if _tests_node(test, node)))
             for node in nodes
         )
-        exposures = {
-            str(each.get("name")): tuple(
-                map(str, mapping(mapping(each).get("depends_on")).get("nodes") or ())
-            )
-            for each in mapping(manifest.get("exposures")).values()
-        }
         return cls(
             path,
             tuple(with_tests),
             project,
             metadata.get("adapter_type"),
-            exposures,
+            _exposures(manifest),
             tuple(filter(None, map(Relationship.of, raw))),
         )
 
@@ -313,11 +318,13 @@ class Manifest:
         settings = {str(name): value for name, value in (node.published or {}).items()}
         location = {"source": _source(node), "name": self._name(node), "connect": connect}
         keys = [name for name in PublishedSpec.model_fields if name not in location]
-        for name in settings:
-            if name not in keys:
-                raise node.fail(
-                    f'unknown key "{name}" in kanon_sql.published.{did_you_mean(name, keys)}'
-                )
+        unknown = [
+            node.fail(f'unknown key "{name}" in kanon_sql.published.{did_you_mean(name, keys)}')
+            for name in settings
+            if name not in keys
+        ]
+        if unknown:
+            raise in_one(unknown)
         settings["against"] = {
             str(name): {
                 **(mapping(entry) if isinstance(entry, dict) else {"source": entry}),
@@ -558,6 +565,24 @@ class Manifest:
             candidates = " or ".join(node.unique_id for node in nodes)
             raise node.fail(f'"{name}" for its {kind.noun} is ambiguous: write {candidates}.')
         return nodes[0]
+
+
+def _exposures(manifest: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The nodes that each exposure reads by its name, also through metrics and saved queries."""
+    read: dict[str, list[str]] = {
+        str(unique_id): [*map(str, mapping(mapping(each).get("depends_on")).get("nodes") or ())]
+        for key in ("exposures", "metrics", "saved_queries", "semantic_models")
+        for unique_id, each in mapping(manifest.get(key)).items()
+    }
+    exposures: dict[str, tuple[str, ...]] = {}
+    for unique_id, each in mapping(manifest.get("exposures")).items():
+        nodes = [str(unique_id)]
+        for node in nodes:
+            nodes += [parent for parent in read.get(node, ()) if parent not in nodes]
+        name = str(mapping(each).get("name"))
+        # Packages may have exposures of one name.
+        exposures[name] = (*exposures.get(name, ()), *nodes[1:])
+    return exposures
 
 
 def _source(node: Node) -> str:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from kanon_sql.errors import SpecError, did_you_mean, option
+from kanon_sql.errors import SpecError, did_you_mean, in_one, option
+from kanon_sql.models.catalogue import model_named
 from kanon_sql.question.dbt.generic_tests import SETTINGS, GenericTest, Question, question
 from kanon_sql.question.dbt.project import mapping, meta_of
 from kanon_sql.question.roles import NAMES
@@ -153,6 +154,8 @@ class Node:
     """The `meta.kanon_sql` of each column that has one."""
     personal: tuple[str, ...]
     """The columns tagged or classified as personal."""
+    described: tuple[str, ...] = ()
+    """Every column that its YAML lists."""
     parents: tuple[str, ...] = ()
     """The unique ids of its upstream nodes."""
     fingerprint: tuple[Any, ...] = ()
@@ -235,13 +238,13 @@ class Node:
     def gates(self) -> bool:
         """Whether an audit of it can fail: by a check with a threshold, or the rules of a table."""
         checks = self.meta.get("checks")
-        entries = [each for each in checks if each] if isinstance(checks, list) else []
-        parameters = [*(each.values() if isinstance(each, dict) else () for each in entries)]
+        listed = checks if isinstance(checks, list) else []
+        entries = [each for each in listed if isinstance(each, dict)]
         thresholds = [self.meta.get(key) for key in ("k", "l", "t", "k_map")]
         return (
             self.published is not None
             or any(threshold is not None for threshold in thresholds)
-            or any(value for values in parameters for value in values)
+            or any(_has_threshold(*each) for entry in entries for each in entry.items())
             or any(not test.idle_because for test in self.tests)
         )
 
@@ -345,6 +348,17 @@ class Node:
                 )
 
 
+def _has_threshold(name: Any, parameters: Any) -> bool:
+    """Whether a check of a meta can fail: one without a threshold is measured."""
+    try:
+        model = model_named(str(name))
+    except SpecError:
+        return False
+    return not model.thresholds or any(
+        mapping(parameters).get(threshold) is not None for threshold in model.thresholds
+    )
+
+
 def _about(test: GenericTest) -> str:
     """What a test asks about, in words."""
     known = f" of {', '.join(test.quasi_identifiers)}" if test.quasi_identifiers else ""
@@ -379,6 +393,8 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
         name: _settings(column, f"{prefix} the meta of column {name}")
         for name, column in columns.items()
     }
+    # Before dbt 1.3 the compiled SQL was the key `compiled_sql`.
+    compiled = raw.get("compiled_code", raw.get("compiled_sql"))
     return Node(
         name=name,
         unique_id=str(raw.get("unique_id")),
@@ -397,11 +413,12 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
             name: column_settings for name, column_settings in settings.items() if column_settings
         },
         personal=tuple(name for name, column in columns.items() if _is_personal(column)),
+        described=tuple(columns),
         parents=_texts(mapping(raw.get("depends_on")).get("nodes")),
         fingerprint=(raw.get("checksum"), raw.get("unrendered_config")),
         published=published,
         lineage=lineage,
-        sql=raw.get("compiled_code"),
+        sql=compiled if isinstance(compiled, str) else None,
         language=str(raw.get("language") or "sql"),
         materialized=str(config.get("materialized") or ""),
         keys=(*_texts(config.get("unique_key")), *_texts(config.get("updated_at"))),
@@ -451,16 +468,20 @@ def _is_personal(column: Mapping[str, Any]) -> bool:
 
 
 def refuse_unknown(node: Node, further_keys: tuple[str, ...] = ()) -> None:
-    """Raise `SpecError` for a key of the meta that is neither known nor one of `further_keys`, and
-    for an unknown role."""
-    keys = (*_TABLE_KEYS, *further_keys)
+    """Raise `SpecError` for each key of the meta that is neither known nor one of `further_keys`,
+    and for each unknown role."""
+    if faults := [*_unknown_in(node, (*_TABLE_KEYS, *further_keys))]:
+        raise in_one(faults)
+
+
+def _unknown_in(node: Node, keys: tuple[str, ...]) -> Iterator[SpecError]:
     for key in node.meta:
         if key not in keys:
-            raise node.fail(f'unknown key "{key}" in {node.key}.{did_you_mean(key, keys)}')
+            yield node.fail(f'unknown key "{key}" in {node.key}.{did_you_mean(key, keys)}')
     for name, settings in node.columns.items():
         for key in settings:
             if key not in _COLUMN_KEYS:
-                raise node.fail(
+                yield node.fail(
                     f'column {name}: unknown key "{key}" in {node.key}.'
                     f"{did_you_mean(key, _COLUMN_KEYS)}"
                 )
@@ -468,11 +489,11 @@ def refuse_unknown(node: Node, further_keys: tuple[str, ...] = ()) -> None:
         if role not in NAMES:
             description = f"found {role!r}" if "role" in settings else "it has none"
             suggestion = did_you_mean(str(role), NAMES) if "role" in settings else ""
-            raise node.fail(
+            yield node.fail(
                 f"column {name}: role must be one of {', '.join(NAMES)}; {description}.{suggestion}"
             )
         idle = [key for key in QUASI_IDENTIFIER_KEYS if key in settings]
-        if idle and role not in ("quasi_identifier", "event"):
-            raise node.fail(
+        if idle and role in NAMES and role not in ("quasi_identifier", "event"):
+            yield node.fail(
                 f"column {name}: {idle[0]} is for a quasi_identifier, and its role is {role}."
             )

@@ -20,12 +20,19 @@ from kanon_sql.errors import SpecError
 from kanon_sql.models.catalogue import ALL_MODELS
 from kanon_sql.question.spec import TablePlaces
 from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, outcomes
-from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.table import AuditFindings, CheckResult, TableResult, plain_json
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.compared import judged_figures
+from kanon_sql.results.json_part import json_of_part, plain_json
+from kanon_sql.results.table import AuditFindings, TableResult
 from kanon_sql.results.version import VERSION
 
 PRODUCER = f"https://github.com/kanon-sql/kanon-sql/tree/v{VERSION}"
 SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+_COLUMNS = {
+    "audit": ("quasi_identifiers", "entity", "nulls"),
+    "tables": ("by", "value", "contributor"),
+}
+"""By the command of a table, what a check is about."""
 _FACETS = {
     "jobType": ("JobTypeJobFacet", "2-0-4"),
     "processing_engine": ("ProcessingEngineRunFacet", "1-1-1"),
@@ -118,7 +125,7 @@ def _run(table_outcomes: TableOutcomes, index: int, emitted: Emission) -> Iterat
     began = emitted.time or ended - timedelta(seconds=table.seconds)
     job = {
         "namespace": emitted.namespace,
-        "name": f"kanon-sql.{_command(table)}.{table_outcomes.name}",
+        "name": f"kanon-sql.{table.command}.{table_outcomes.name}",
         "facets": _facet(
             "jobType", processingType="BATCH", integration="KANON_SQL", jobType="TEST"
         ),
@@ -139,10 +146,6 @@ def _run(table_outcomes: TableOutcomes, index: int, emitted: Emission) -> Iterat
         inputs = [{**inputs[0], "inputFacets": of_input}, *inputs[1:]]
     event_type = "FAIL" if table.status in _FAILED else "COMPLETE"
     yield _event(ended, event_type, job, {"runId": run_id, "facets": facets}, inputs)
-
-
-def _command(table: TableResult) -> str:
-    return "tables" if isinstance(table, CellsResult) else "audit"
 
 
 def _event(
@@ -258,7 +261,10 @@ def _figures(check: CheckResult) -> Facet:
         texts["expected"] = _text(
             next(iter(thresholds.values())) if len(thresholds) == 1 else thresholds
         )
-    if check.achieved is not None:
+    figures = {name: figure for name, figure, *_ in judged_figures(check)}
+    if {threshold for _, threshold in model.companion_figures.values()} & figures.keys():
+        texts["actual"] = _text(next(iter(figures.values())) if len(figures) == 1 else figures)
+    elif check.achieved is not None:
         texts["actual"] = _text(check.achieved)
     return texts
 
@@ -269,20 +275,9 @@ def _text(value: Any) -> str:
 
 
 def _parameters(table: TableResult, check: CheckResult) -> Facet:
-    people = check.violating_people
     parameters = {
         name: len(value) if isinstance(value, list | tuple) else value
         for name, value in check.parameters.items()
     }
-    if isinstance(table, CellsResult):
-        question = {"by": list(table.by), "value": table.value, "contributor": table.contributor}
-        return {"parameters": parameters, **question, **check.details}
-    return {
-        "parameters": parameters,
-        "quasi_identifiers": list(table.quasi_identifiers),
-        "entity": table.entity,
-        "nulls": table.nulls,
-        "violating_classes": check.violating_classes,
-        "violating_records": check.violating_records,
-        **({} if people is None else {"violating_people": people}),
-    }
+    columns = {key: json_of_part(getattr(table, key)) for key in _COLUMNS[table.command]}
+    return {"parameters": parameters, **columns, **(check.violations or check.details)}

@@ -18,7 +18,8 @@ from kanon_sql.question.spec import TablePlaces
 from kanon_sql.question.yaml_document import Place
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.numbers import printable
-from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import AuditFindings, TableResult
 
 OutcomeKind = Literal[
     "holds",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kanon_sql.report.charts import cost_of_k
 from kanon_sql.report.document import Bars, Block, Drawing, Facts, Grid, GridRow, Prose, named_row
-from kanon_sql.report.release import associations
+from kanon_sql.report.release_tables import associations
 from kanon_sql.report.signed.subject import Signed
 from kanon_sql.report.words.numbers import (
     NONE,

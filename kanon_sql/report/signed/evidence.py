@@ -14,7 +14,6 @@ from kanon_sql.report.signed.subject import Signed, digest_of
 from kanon_sql.report.words.models import STATUS_WORDS
 from kanon_sql.report.words.numbers import counted, number, printable, sentence, wording
 from kanon_sql.report.words.tables import limitation, limitation_in
-from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import TableResult
 
 _MOST_SQL = 80_000
@@ -52,9 +51,9 @@ def limits(signed: Signed) -> Iterator[Block]:
         yield Facts(
             [(ALL_MODELS[name].title, _limitation(name, signed)) for name in models], "limit"
         )
-    of_cells = all(isinstance(table, CellsResult) for table in signed.answered)
+    has_classes = any(table.has_classes for table in signed.answered)
     yield Points(
-        wording("beside_the_rules" if signed.answered and of_cells else "beside_the_models")
+        wording("beside_the_models" if has_classes or not signed.answered else "beside_the_rules")
     )
 
 
@@ -67,8 +66,8 @@ def left_out(signed: Signed, parts: Sequence[str]) -> Iterator[Block]:
 
 def _left_out(signed: Signed, parts: Sequence[str]) -> Iterator[str]:
     words = wording("left_out")
-    cells = [table for table in signed.answered if isinstance(table, CellsResult)]
-    classes = [table for table in signed.answered if not isinstance(table, CellsResult)]
+    cells = [table for table in signed.answered if not table.has_classes]
+    classes = [table for table in signed.answered if table.has_classes]
     if signed.is_rounded and (classes or signed.costs):
         yield words["counts"].format(number(signed.min_cell), number(signed.fewest_classes))
     if signed.is_rounded and any(table.checks for table in classes):
@@ -92,7 +91,7 @@ def _left_out(signed: Signed, parts: Sequence[str]) -> Iterator[str]:
 
 def _limitation(model: str, signed: Signed) -> str:
     tables = signed.answered
-    if len(tables) == 1 and isinstance(tables[0], CellsResult):
+    if len(tables) == 1:
         return limitation_in(tables[0], model)
     names = list(dict.fromkeys(name for table in tables for name in table.sensitive))
     return limitation(model, names)

@@ -10,7 +10,7 @@ from kanon_sql.models.events import words as events
 from kanon_sql.models.synthetic import words as synthetic
 from kanon_sql.models.values.words import in_order, worst_class
 from kanon_sql.report.audit import attackers, curve_grid
-from kanon_sql.report.charts import Chart, RiskPoint, class_sizes, risk_curve
+from kanon_sql.report.charts import Chart, RiskPoint, class_sizes, excesses, risk_curve
 from kanon_sql.report.charts import known_events as known_events_chart
 from kanon_sql.report.document import (
     Bars,
@@ -40,9 +40,10 @@ from kanon_sql.report.words.numbers import (
     wording,
 )
 from kanon_sql.report.words.tables import Bin, histogram, histogram_title, required_k
+from kanon_sql.results.check import CheckResult
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Before
-from kanon_sql.results.table import ATTACKERS, CheckResult, TableResult, members_by_size
+from kanon_sql.results.table import ATTACKERS, TableResult, members_by_size
 
 _LISTED_RISKS = (1, 1 / 2, 1 / 3, 0.2, 0.1, 0.05, 0.02, 0.01)
 """The risks listed in the curve's table."""
@@ -70,8 +71,10 @@ def _made_from(table: TableResult) -> Iterator[Block]:
     compared = synthetic.comparisons(table)
     if compared:
         columns = ("original", "holdout", "points above it", "interval")
-        rows = [GridRow((words,), figures) for words, figures in compared]
+        rows = [GridRow((each.words,), each.figures) for each in compared]
         yield Grid(wording("synthetic")["compared"], GridRow(("check",), columns), rows)
+        drawing = Drawing(excesses(compared), wording("synthetic")["drawn"])
+        yield Grid("", named_row(""), (), drawing=drawing)
     yield Points(wording("synthetic")["limits"])
 
 

@@ -17,7 +17,6 @@ from kanon_sql.report.signed import costs, evidence, figures, scope
 from kanon_sql.report.signed.figures import risk_chart, sizes_chart
 from kanon_sql.report.signed.subject import Audience, ShownSql, Signed, digest_of
 from kanon_sql.report.words.numbers import listed, sentence
-from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.confidential import LEAST_CELL
 from kanon_sql.results.diff import diff
 from kanon_sql.results.profile import TableProfile
@@ -191,7 +190,7 @@ def refuse_ending(path: Path) -> None:
 
 def chart_names(tables: tuple[TableResult, ...]) -> list[str]:
     """The charts that one of the tables has."""
-    is_drawn = any(table.histogram and not isinstance(table, CellsResult) for table in tables)
+    is_drawn = any(table.histogram and table.has_classes for table in tables)
     return [*CHARTS] if is_drawn else []
 
 
@@ -206,10 +205,10 @@ def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> C
     if len(matching) != 1:
         names = ", ".join(table.name for table in tables) or "none"
         raise SpecError(f"name one table for the chart, as in table=…. Tables: {names}.")
-    if isinstance(matching[0], CellsResult):
+    if not matching[0].has_classes:
         raise SpecError(f"{matching[0].name} is a published table, which has no classes to draw.")
     if not matching[0].histogram:
-        raise SpecError(f"{matching[0].name} has no records, so there is nothing to draw.")
+        raise SpecError(f"{matching[0].name}: no record was found, so there is nothing to draw.")
     return Chart(CHARTS[name](matching[0]))
 
 
@@ -256,7 +255,7 @@ def _title(signed: Signed) -> str:
     names = listed([table.name for table in signed.result.tables])
     if not names:
         return "What each k costs"
-    if all(isinstance(table, CellsResult) for table in signed.result.tables):
+    if not any(table.has_classes for table in signed.result.tables):
         return f"Privacy audit of the published table {names}"
     return (
         f"{'Privacy audit of the release' if signed.anonymization else 'Privacy audit of'} {names}"

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kanon_sql.models.catalogue import CELL_MODELS, MODELS
-from kanon_sql.models.cells.words import cells_sentence, cost_sentence, headline_of_cells
 from kanon_sql.models.synthetic.words import floor
 from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.report.document import Block, Facts, Grid, GridRow, Points, Prose
 from kanon_sql.report.signed.subject import Signed, bound_of, digest_of, members_of, violating
+from kanon_sql.report.words.check_phrases import words_on_cells
 from kanon_sql.report.words.models import (
     SIGNS,
     STATUS_WORDS,
@@ -37,13 +37,14 @@ from kanon_sql.report.words.numbers import (
 )
 from kanon_sql.report.words.tables import disclosures, found_by_all_records, unanswered, warnings
 from kanon_sql.results.cells import CellsResult
+from kanon_sql.results.check import CheckResult
 from kanon_sql.results.release import Anonymization
-from kanon_sql.results.table import CheckResult, PolicyOutcome, TableResult
+from kanon_sql.results.table import PolicyOutcome, TableResult
 
 
 def _rules(table: CellsResult) -> Iterator[Block]:
     """Each rule with its verdict, its result, and the policy's sentence that requires it."""
-    if cost := cost_sentence(table):
+    if cost := words_on_cells().cost_sentence(table):
         yield Prose([cost], "flush")
     yield Grid(
         "What was required, what was found, and where each rule comes from.",
@@ -86,7 +87,7 @@ def _quotes(check: CheckResult, policy: PolicyOutcome) -> list[str]:
 
 def _facts_on_cells(table: CellsResult) -> Iterator[tuple[str, str]]:
     """The cells that were judged, and how they were made or read."""
-    summary = table.cells
+    summary, words = table.cells, words_on_cells()
     if table.published:
         yield "Read", "the table as it goes out, one row a cell"
     else:
@@ -98,9 +99,9 @@ def _facts_on_cells(table: CellsResult) -> Iterator[tuple[str, str]]:
             if table.contributor
             else "not counted: every record is assumed to be of another contributor",
         )
-    yield "Figure", headline_of_cells(table)[-1 if not table.published else 1]
+    yield "Figure", words.headline_of_cells(table)[-1 if not table.published else 1]
     yield "Dimensions", listed(table.by)
-    yield "Cells", cells_sentence(table)
+    yield "Cells", words.cells_sentence(table)
     if table.margins is not None:
         yield "Margins", _margins(table.margins)
     if table.totals is not None:
@@ -187,7 +188,7 @@ def _names(signed: Signed) -> str:
 def _audience_notes(signed: Signed) -> Iterator[str]:
     if not signed.is_external:
         return
-    if all(isinstance(table, CellsResult) for table in signed.result.tables):
+    if not any(table.has_classes for table in signed.result.tables):
         yield (
             "It is for external readers: a size below its threshold, confidential parameters and "
             "what would bound them, and the SQL are left out."
@@ -212,8 +213,9 @@ def headline(signed: Signed) -> str:
 
 def _disclosed(table: TableResult, signed: Signed) -> str:
     """What the checks leave open, if all of them hold."""
-    is_told = table.status == "holds"
-    return disclosures(table, signed, sizes=not signed.hides_sizes(table)) if is_told else ""
+    if table.status != "holds":
+        return ""
+    return disclosures(table, signed, sizes=not signed.hides_sizes(table))
 
 
 # --- 2 ----------------------------------------------------------------------------------------
@@ -239,7 +241,7 @@ def _finding(table: TableResult, signed: Signed) -> Iterator[Block]:
     if table.warnings:
         yield Points(warnings(table), "warning")
     yield Facts([(words, _release_fact(table, key)) for key, words in _RELEASE.items()])
-    if not isinstance(table, CellsResult):
+    if table.has_classes:
         yield Prose(["Attackers considered:"])
         yield Points(list(_attackers(table)))
 
@@ -284,7 +286,7 @@ def _attack_chance(table: TableResult, signed: Signed) -> Iterator[str]:
     """What one known record of a person gives, and what all of them give, unless the outcome says
     it."""
     risk = table.risk.get("prosecutor")
-    if isinstance(table, CellsResult):
+    if not table.has_classes:
         return
     found = found_by_all_records(table, signed)
     of_one = " of one record" if found else ""
@@ -350,7 +352,7 @@ def _pooled(margin: Margin, check: CheckResult, table: TableResult, signed: Sign
         return margin._replace(result=signed.classes(check.achieved, ""), distance="")
     share, total = _share_of_members(margin, check, table)
     if share is not None:
-        is_average = margin.name == "max_average" or check.model == "marketer_risk"
+        is_average = margin.name == "max_average" or MODELS[check.model].is_average
         highest = check.achieved if margin.name == "max_average" else 1
         shown = signed.average(share, total, highest) if is_average else signed.share(share, total)
         return margin._replace(result=shown, distance="")
@@ -365,10 +367,11 @@ def _share_of_members(
     margin: Margin, check: CheckResult, table: TableResult
 ) -> tuple[float | None, int]:
     """The share of all records or people that was found, if it is one, and of how many."""
-    if check.model == "population_uniqueness":
-        return check.achieved, int(check.parameters["population"])
-    if check.model in ("sample_uniqueness", "marketer_risk"):
-        return check.achieved, members_of(table)
+    match MODELS[check.model].share_of:
+        case "population":
+            return check.achieved, int(check.parameters["population"])
+        case "members":
+            return check.achieved, members_of(table)
     detail = {"max_at_risk": "at_risk", "max_average": "average"}.get(margin.name, "")
     return check.details.get(detail), members_of(table)
 
@@ -387,7 +390,7 @@ def _attackers(table: TableResult) -> Iterator[str]:
     for reference in dict.fromkeys(
         check.parameters["reference"]
         for check in table.checks
-        if MODELS[check.model].answered_by == "reference" and check.parameters.get("reference")
+        if MODELS[check.model].family == "reference" and check.parameters.get("reference")
     ):
         yield words["journalist"].format(printable(REFERENCE.called(reference)))
     if table.risk.get("marketer"):

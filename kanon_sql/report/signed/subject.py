@@ -13,11 +13,12 @@ from kanon_sql.models.catalogue import MODELS
 from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.report.document import Block, Heading
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, number, percent, printable
+from kanon_sql.results.check import CheckResult
 from kanon_sql.results.confidential import FEWER, LEAST_CELL, for_outsiders, is_hidden
 from kanon_sql.results.diff import Diff
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, ReleaseFindings, Tradeoff
-from kanon_sql.results.table import AuditFindings, CheckResult, Summary, TableResult
+from kanon_sql.results.table import AuditFindings, Summary, TableResult
 from kanon_sql.results.worksheet import Attempts
 
 Audience = Literal["internal", "external"]
@@ -250,10 +251,10 @@ def bound_of(attacker: str, key: str, table: TableResult) -> float | None:
         bound = check.parameters.get(f"max_{key}")
         if check.model == f"{attacker}_risk" and bound is not None:
             return float(bound)
-    models = {"prosecutor": "k_anonymity", "journalist": "k_map"}
     if key == "highest":
         for check in table.checks:
-            of_all = check.model == models.get(attacker) and not check.parameters.get("columns")
+            is_bound = MODELS[check.model].attacker == attacker
+            of_all = is_bound and not check.parameters.get("columns")
             if of_all and check.parameters.get("k"):
                 return 1 / int(check.parameters["k"])
     return None

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from kanon_sql.models.base import Model
-from kanon_sql.models.catalogue import ALL_MODELS, family_name, family_part
+from kanon_sql.models.catalogue import ALL_MODELS, OF_CELLS, family_part
 from kanon_sql.report.words.phrases import Phrases, of_share, of_worst_class
-from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import TableResult
 
 
 def has_phrases(name: str) -> bool:
@@ -27,10 +28,15 @@ def phrases(check: CheckResult, table: TableResult) -> Phrases:
     return _of_family(model)[check.model](check, table)
 
 
+def words_on_cells() -> Any:
+    """The words on a published table, loaded when there is one."""
+    return family_part(OF_CELLS, "words")
+
+
 def _of_family(model: type[Model]) -> Mapping[str, Callable[[CheckResult, Any], Phrases]]:
     """The phrases of a family's models without declared words, or whose words depend on the
     result."""
     return cast(
         Mapping[str, Callable[[CheckResult, Any], Phrases]],
-        family_part(family_name(model), "words").PHRASES,
+        family_part(model.family, "words").PHRASES,
     )

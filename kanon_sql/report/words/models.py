@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from kanon_sql.models.base import Worst
-from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
-from kanon_sql.models.cells.words import title_of_rule
-from kanon_sql.report.words.check_phrases import phrases
+from kanon_sql.models.catalogue import ALL_MODELS, MODELS, OF_CELLS
+from kanon_sql.report.words.check_phrases import phrases, words_on_cells
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     NONE,
@@ -20,9 +19,10 @@ from kanon_sql.report.words.numbers import (
     percent,
     printable,
 )
+from kanon_sql.results.check import CheckResult
 from kanon_sql.results.compared import flat_figures, judged_figures, table_figures
 from kanon_sql.results.confidential import CONFIDENTIAL, is_hidden
-from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.results.table import TableResult
 
 _LETTERS = {"alpha": "α", "delta": "δ", "beta": "β", "max_highest": "highest", "min": "least",
             "max_average": "average", "max_at_risk": "at risk", "max_share": "share",
@@ -202,13 +202,13 @@ def share_of(count: int, total: int, noun: str = "") -> str:
 
 def title(check: CheckResult) -> str:
     """The model and its columns, as in `homogeneity diagnosis` or `k-map voters`."""
-    if check.model in CELL_MODELS:
-        return title_of_rule(check)
+    model = ALL_MODELS[check.model]
+    if model.family == OF_CELLS:
+        return str(words_on_cells().title_of_rule(check))
     about = (check.parameters.get(key) for key in ("sensitive", "reference", "earlier"))
     joined = ["(others known)"] if check.parameters.get("with_other_sensitive") else []
     named = [printable(name) for name in about if name]
     if columns := check.parameters.get("columns"):
         named.append(" + ".join(map(printable, columns)))
-    if check.model == "known_events":
-        named.append(f"m={check.parameters['m']}")
-    return " ".join([ALL_MODELS[check.model].title, *named, *joined])
+    named += [f"{key}={check.parameters[key]}" for key in model.title_parameters]
+    return " ".join([model.title, *named, *joined])

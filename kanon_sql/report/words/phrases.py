@@ -15,7 +15,8 @@ from kanon_sql.report.words.numbers import (
     percent,
     printable,
 )
-from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import TableResult
 
 
 class Phrases(NamedTuple):

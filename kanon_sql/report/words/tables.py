@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kanon_sql.errors import with_flags
 from kanon_sql.models.catalogue import ALL_MODELS
-from kanon_sql.models.cells import words as cells
 from kanon_sql.models.events import words as events
 from kanon_sql.models.synthetic import words as synthetic
 from kanon_sql.models.values.words import ORDER, in_order, worst_class
 from kanon_sql.question.other_tables import REFERENCE
 from kanon_sql.question.spec import SHOWN
+from kanon_sql.report.words.check_phrases import words_on_cells
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict, title, verdict
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -34,15 +34,11 @@ from kanon_sql.report.words.numbers import (
     significant_percent,
     wording,
 )
-from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.table import (
-    AuditFindings,
-    CheckResult,
-    TableResult,
-    homogeneous_members,
-    members_by_size,
-)
+from kanon_sql.results.check import CheckResult
+from kanon_sql.results.table import AuditFindings, TableResult, homogeneous_members, members_by_size
+
+if TYPE_CHECKING:
+    from kanon_sql.results.profile import TableProfile
 
 PERSONAL_DATA = "This output now contains personal data (--show-values). Handle it as such."
 
@@ -356,15 +352,16 @@ def limitations(table: TableResult) -> list[tuple[str, str]]:
 
 def limitation_in(table: TableResult, model: str) -> str:
     """A model's limitation, in the words of the table."""
-    if isinstance(table, CellsResult):
-        return cells.about(ALL_MODELS[model].limitation, table)
-    return limitation(model, table.sensitive)
+    return _about(limitation(model, table.sensitive), table)
 
 
 def promise_in(table: TableResult, model: str) -> str:
     """What a model promises, in the words of the table."""
-    text = ALL_MODELS[model].promise
-    return cells.about(text, table) if isinstance(table, CellsResult) else text
+    return _about(ALL_MODELS[model].promise, table)
+
+
+def _about(text: str, table: TableResult) -> str:
+    return text if table.has_classes else str(words_on_cells().about(text, table))
 
 
 def limitation(model: str, sensitive: Sequence[str]) -> str:

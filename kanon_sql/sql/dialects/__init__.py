@@ -16,7 +16,7 @@ import sqlglot
 from sqlglot import exp
 
 from kanon_sql.errors import SpecError, did_you_mean
-from kanon_sql.sql.dialects.rules import TRAITS, Rules, phrase
+from kanon_sql.sql.dialects.rules import Rules, phrase
 from kanon_sql.sql.dialects.spelling import (
     in_lower_case,
     laid_out,
@@ -24,6 +24,7 @@ from kanon_sql.sql.dialects.spelling import (
     with_needed_quotes,
     without_redundant_aliases,
 )
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.gate import parsed
 from kanon_sql.sql.line_wrapping import wrapped
 

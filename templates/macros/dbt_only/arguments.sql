@@ -590,7 +590,7 @@
     of an ephemeral model are checked here, since no query can read the model before the test runs.
 #}
 {% macro records_of(relation, alias, compared, where=none) -%}
-{% set apart = kanon_sql.told_apart(relation, compared) if kanon_sql.is_ephemeral(relation) else none %}
+{% set apart = kanon_sql.distinctly_spelled(relation, compared) if kanon_sql.is_ephemeral(relation) else none %}
 {% set conditions = [where if apart is none or where is none else "(" ~ where ~ ")", apart] | reject("none") | list %}
 {{ return(
     "(select * from " ~ relation ~ (" where " ~ conditions | join(" and ") if conditions else "") ~ ") as " ~ alias
@@ -662,7 +662,7 @@
 {# A list of values, or none where none is given; NULL stands for itself. #}
 {% macro values_of_test(test, name, values) -%}
 {% if values is not none and (values is string or values is mapping or values is not iterable or not values) -%}
-{{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a list of values, as in [first, second]; found " ~ values) }}
+{{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a list of at least one value, as in [first, second]; found " ~ values) }}
 {%- endif %}
 {{- return(values) -}}
 {%- endmacro %}

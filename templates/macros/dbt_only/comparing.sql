@@ -223,37 +223,37 @@ from (select * from {{ relation }}) as kanon_source
     Predicate over every record that raises an error if two values of these columns are equal but
     spelled differently; none if the engine can't check this.
 #}
-{% macro told_apart(relation, names) -%}
-{{ return(adapter.dispatch("told_apart", "kanon_sql")(relation, names)) }}
+{% macro distinctly_spelled(relation, names) -%}
+{{ return(adapter.dispatch("distinctly_spelled", "kanon_sql")(relation, names)) }}
 {%- endmacro %}
 
 
-{% macro default__told_apart(relation, names) -%}
+{% macro default__distinctly_spelled(relation, names) -%}
 {{ return(none) }}
 {%- endmacro %}
 
 
-{% macro redshift__told_apart(relation, names) -%}
+{% macro redshift__distinctly_spelled(relation, names) -%}
 {{ return(none) }}
 {%- endmacro %}
 
 
-{% macro duckdb__told_apart(relation, names) -%}
-{{ return(kanon_sql.each_told_apart(
+{% macro duckdb__distinctly_spelled(relation, names) -%}
+{{ return(kanon_sql.each_distinctly_spelled(
     relation, names, "case when typeof({0}) not in ('DOUBLE', 'FLOAT') then encode(cast({0} as varchar)) end"
 )) }}
 {%- endmacro %}
 
 
-{% macro postgres__told_apart(relation, names) -%}
-{{ return(kanon_sql.each_told_apart(
+{% macro postgres__distinctly_spelled(relation, names) -%}
+{{ return(kanon_sql.each_distinctly_spelled(
     relation, names, "case when pg_typeof({0}) not in (cast('real' as regtype), cast('double precision' as regtype)) then format('%s', {0}) collate \"C\" end"
 )) }}
 {%- endmacro %}
 
 
 {# `spelled`: a value as it is spelled, with the column as {0}. #}
-{% macro each_told_apart(relation, names, spelled) -%}
+{% macro each_distinctly_spelled(relation, names, spelled) -%}
 {% set conditions = [] %}
 {% for name in names %}
 {% set sql -%}

@@ -57,9 +57,12 @@ contributions as (
 {{ kanon_sql.aliased_keys(cells.columns) | indent(4, first=true) }},
         {{ kanon_sql.aliased(kanon_sql.ident(cells.contributor), cells.contributor) }},
         count(*) as kanon_records,
-        sum(case when {{ cells.figure }} is null then 0 else 1 end) as kanon_values,
-        sum({{ cells.figure }}) as kanon_figure,
-        sum({{ cells.figure if cells.weighted is none else cells.weighted }}) as kanon_weighted
+        sum({{ cells.figure }}) as kanon_figure
+{%- if cells.weighted is not none %}
+,
+        sum({{ cells.weighted }}) as kanon_weighted
+{%- endif %}
+
     from {{ cells.relation | indent(4) }}
     group by
 {{ kanon_sql.grouped_by(cells.columns) | indent(4, first=true) }},
@@ -244,7 +247,7 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
 {{ kanon_sql.aliases(by + [cells.contributor]) | indent(4, first=true) }}
 ) as contributors
 {%- elif cells.top %}
-{{ kanon_sql.summed_contributors(by, cells.contributor, inner) | trim }}
+{{ kanon_sql.summed_contributors(by, cells, inner) | trim }}
 {%- else %}
 (
     select
@@ -263,7 +266,7 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
 {% endif %}
             order by kanon_size desc
         ) as kanon_place
-    from {{ "contributions" if cells.contributor is none else kanon_sql.summed_contributors(by, cells.contributor, inner) | trim | indent(4) }}
+    from {{ "contributions" if cells.contributor is none else kanon_sql.summed_contributors(by, cells, inner) | trim | indent(4) }}
 ) as placed
 {%- endif %}
 {%- endmacro %}
@@ -273,8 +276,7 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
     The contributors of one grouping, with their figures added; in an inner cell each has one row
     already.
 #}
-{% macro summed_contributors(by, contributor, inner=false) %}
-{% set values = kanon_sql.summed_unless(inner, "kanon_values") | trim %}
+{% macro summed_contributors(by, cells, inner=false) %}
 {% set figure = kanon_sql.summed_unless(inner, "kanon_figure") | trim %}
 (
     select
@@ -282,14 +284,14 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
         {{ kanon_sql.alias(column) }},
 {% endfor %}
         {{ kanon_sql.summed_unless(inner, "kanon_records") }} as kanon_records,
-        case when {{ values }} > 0 then 1 else 0 end as kanon_contributors,
-        case when {{ values }} > 0 then abs({{ kanon_sql.summed_unless(inner, "kanon_weighted") }}) else 0 end as kanon_total,
-        case when {{ values }} > 0 then abs({{ figure }}) else 0 end as kanon_size,
+        case when {{ figure }} is null then 0 else 1 end as kanon_contributors,
+        coalesce(abs({{ kanon_sql.summed_unless(inner, "kanon_figure" if cells.weighted is none else "kanon_weighted") }}), 0) as kanon_total,
+        coalesce(abs({{ figure }}), 0) as kanon_size,
         case when {{ figure }} < 0 then 1 else 0 end as kanon_negatives
     from contributions
 {% if not inner %}
     group by
-{{ kanon_sql.aliases(by + [contributor]) | indent(4, first=true) }}
+{{ kanon_sql.aliases(by + [cells.contributor]) | indent(4, first=true) }}
 {% endif %}
 ) as contributors
 {%- endmacro %}

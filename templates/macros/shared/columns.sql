@@ -63,6 +63,12 @@
 {%- endmacro %}
 
 
+{# 1 if any row of the group satisfies the predicate, else 0. #}
+{% macro greatest_flag(predicate) -%}
+max(case when {{ predicate }} then 1 else 0 end)
+{%- endmacro %}
+
+
 {# Records with `*` in every quasi-identifier, as suppression leaves them. #}
 {% macro suppressed_records(columns, records="kanon_records") -%}
 {% set predicates = namespace(starless=false, stars=[]) %}

@@ -13,10 +13,10 @@
 {# CTEs of the sums over all classes, or people; a chance is a count out of the size of a class. #}
 {% macro ctes_of_attribution(stack, unknown=false, with_holdout=false) %}
 {% set float = kanon_sql.float_type() %}
-{{ kanon_sql.ctes_of_told(stack, [[]], unknown) | trim }},
+{{ kanon_sql.ctes_of_disclosed(stack, [[]], unknown) | trim }},
 
 told_by_size as (
-    {{ kanon_sql.sums_of_told(stack, [[]]) | trim | indent(4) }}
+    {{ kanon_sql.sums_of_disclosed(stack, [[]]) | trim | indent(4) }}
 ),
 
 counted as (

@@ -18,18 +18,18 @@
 {% macro disclosive_in_synthetic(stack, allowed, unknown=false) %}
 with
 
-{{ kanon_sql.ctes_of_told(stack, allowed, unknown) | trim }}
+{{ kanon_sql.ctes_of_disclosed(stack, allowed, unknown) | trim }}
 
-{{ kanon_sql.sums_of_told(stack, allowed) | trim }}
+{{ kanon_sql.sums_of_disclosed(stack, allowed) | trim }}
 order by kanon_size
 {%- endmacro %}
 
 
 {# The sums, by the size of a class, or over people. #}
-{% macro sums_of_told(stack, allowed) %}
+{% macro sums_of_disclosed(stack, allowed) %}
 {% set with_holdout = stack.tables | length > 2 %}
 {% if stack.people %}
-{{ kanon_sql.sums_of_told_people(allowed, with_holdout) | trim }}
+{{ kanon_sql.sums_of_disclosed_people(allowed, with_holdout) | trim }}
 {% else %}
 {{ kanon_sql.sums_of_classes(allowed, with_holdout) | trim }}
 {% endif %}
@@ -37,31 +37,43 @@ order by kanon_size
 
 
 {# CTEs of the classes with a value, and of the people who are told it. #}
-{% macro ctes_of_told(stack, allowed, unknown=false) %}
+{% macro ctes_of_disclosed(stack, allowed, unknown=false) %}
 {% set keys, target = stack.columns[:-1] | list, stack.columns | last %}
 {% set with_holdout = stack.tables | length > 2 %}
--- Every record of the {{ stack.tables | length }} tables{{ " that has a value" if unknown }}.
-stacked as (
-    {{ kanon_sql.stacked_records(stack, known=unknown) | trim | indent(4) }}
-),
+{{ kanon_sql.cte_of_stacked_records(stack, known=unknown, distinct=true) | trim }},
 
 -- Each combination with a value, with its {{ "people" if stack.people else "records" }} in each table.
 cells as (
     select
 {{ kanon_sql.aliases(stack.columns) | indent(4, first=true) }},
-{{ kanon_sql.counts_of_tables(stack) | indent(4, first=true) }}
+{{ kanon_sql.counts_of_tables(stack, distinct=true) | indent(4, first=true) }}
+{%- if stack.people %},
+        min(case when kanon_table = 'o' then kanon_person end) as kanon_first_person,
+        max(case when kanon_table = 'o' then kanon_person end) as kanon_last_person
+{%- endif %}
+
     from stacked
     group by
 {{ kanon_sql.aliases(stack.columns) | indent(4, first=true) }}
 ),
 
+-- Each value, with its {{ "people" if stack.people else "records" }} of the original.
+holders as (
+    select
+        {{ kanon_sql.alias(target) }},
+        count({{ "distinct " if stack.people }}case when kanon_table = 'o' then {{ "kanon_person" if stack.people else 1 }} end) as kanon_holders
+    from stacked
+    group by {{ kanon_sql.alias(target) }}
+),
+
 {% if not stack.people %}
--- The same, with the records of the original that have the value at all.
 held_cells as (
     select
         cells.*,
-        sum(kanon_o) over (partition by {{ kanon_sql.alias(target) }}) as kanon_holders
+        holders.kanon_holders
     from cells
+    inner join holders
+        on {{ kanon_sql.same_class([target], "holders", "cells", other_is_set=true) | indent(8) }}
 ),
 
 {% endif %}
@@ -69,7 +81,9 @@ held_cells as (
 classes as (
     select
 {{ kanon_sql.aliases(keys) | indent(4, first=true) }},
-{{ kanon_sql.counts_of_tables(stack, prefix="kanon_", name="kanon_all_") | indent(4, first=true) }},
+{% for table in stack.tables %}
+        sum(kanon_{{ table.letter }}) as kanon_all_{{ table.letter }},
+{% endfor %}
         max(kanon_s) as kanon_most_s,
         max(kanon_o) as kanon_most_o
 {%- for values in allowed if values %},
@@ -85,6 +99,8 @@ classes as (
 {% endif %}
         sum(kanon_o * kanon_o) as kanon_own_pairs,
         sum(kanon_o * kanon_holders) as kanon_base
+{%- else %},
+        case when min(kanon_first_person) = max(kanon_last_person) then 1 else 0 end as kanon_of_one_person
 {%- endif %}
 
     from {{ "cells" if stack.people else "held_cells" }}
@@ -93,7 +109,7 @@ classes as (
 )
 {%- if stack.people %},
 
-{{ kanon_sql.ctes_of_told_people(keys, target, allowed, with_holdout) | trim }}
+{{ kanon_sql.ctes_of_disclosed_people(stack, allowed) | trim }}
 {%- endif %}
 {%- endmacro %}
 
@@ -143,42 +159,22 @@ group by kanon_all_s
 {%- endmacro %}
 
 
-{#
-    CTEs of the people of the original and the holdout, each with the record that tells most. A class
-    has as many people of the original as `crowds` says, a value as many as `holders`.
-#}
-{% macro ctes_of_told_people(keys, target, allowed, with_holdout) %}
-{% set value = kanon_sql.alias(target) %}
-crowds as (
-    select
-{{ kanon_sql.aliases(keys) | indent(4, first=true) }},
-        count(distinct case when kanon_in_o = 1 then kanon_person end) as kanon_crowd
-    from stacked
-    group by
-{{ kanon_sql.aliases(keys) | indent(4, first=true) }}
-),
-
-holders as (
-    select
-        {{ value }},
-        count(distinct case when kanon_in_o = 1 then kanon_person end) as kanon_holders
-    from stacked
-    group by {{ value }}
-),
-
+{# CTEs of the people of the original and the holdout, each with the record that tells most. #}
+{% macro ctes_of_disclosed_people(stack, allowed) %}
+{% set keys, target = stack.columns[:-1] | list, stack.columns | last %}
 -- Each person with each of their values, in each of their classes.
 told as (
     select
         stacked.kanon_person,
-        stacked.kanon_in_o,
+        case when stacked.kanon_table = 'o' then 1 else 0 end as kanon_in_o,
         cells.kanon_s,
         cells.kanon_o,
-        crowds.kanon_crowd,
         holders.kanon_holders,
         classes.kanon_all_s,
         classes.kanon_all_o,
         classes.kanon_most_s,
-        classes.kanon_most_o
+        classes.kanon_most_o,
+        classes.kanon_of_one_person
 {%- for values in allowed if values %},
         classes.kanon_allowed_s_{{ allowed.index(values) + 1 }},
         classes.kanon_allowed_o_{{ allowed.index(values) + 1 }}
@@ -189,11 +185,9 @@ told as (
         on {{ kanon_sql.same_class(keys + [target], "cells", "stacked", other_is_set=true) | indent(8) }}
     inner join classes
         on {{ kanon_sql.same_class(keys, "classes", "stacked", other_is_set=true) | indent(8) }}
-    inner join crowds
-        on {{ kanon_sql.same_class(keys, "crowds", "stacked", other_is_set=true) | indent(8) }}
     inner join holders
         on {{ kanon_sql.same_class([target], "holders", "stacked", other_is_set=true) | indent(8) }}
-    where stacked.kanon_in_s = 0
+    where stacked.kanon_table <> 's'
 ),
 
 people as (
@@ -202,8 +196,8 @@ people as (
         kanon_in_o,
         {{ kanon_sql.greatest_flag("kanon_all_s > 0") }} as kanon_found,
         max({{ kanon_sql.quotient("kanon_s", "kanon_all_s") }}) as kanon_chance,
-        {{ kanon_sql.greatest_flag("kanon_all_s > 0 and kanon_crowd = 1") }} as kanon_is_alone,
-        max(case when kanon_crowd = 1 then {{ kanon_sql.quotient("kanon_s", "kanon_all_s") }} end) as kanon_chance_alone,
+        {{ kanon_sql.greatest_flag("kanon_all_s > 0 and kanon_of_one_person = 1") }} as kanon_is_alone,
+        max(case when kanon_of_one_person = 1 then {{ kanon_sql.quotient("kanon_s", "kanon_all_s") }} end) as kanon_chance_alone,
         max({{ kanon_sql.quotient("kanon_o", "kanon_all_o") }}) as kanon_chance_by_original,
         max(case when kanon_all_s > 0 then kanon_holders else 0 end) as kanon_most_holders
 {%- for values in allowed %}
@@ -212,7 +206,7 @@ people as (
         {{ kanon_sql.greatest_flag(disclosive) }} as kanon_is_claimed_{{ number }},
         {{ kanon_sql.greatest_flag(disclosive ~ " and kanon_s > 0") }} as kanon_is_correct_{{ number }},
         {{ kanon_sql.greatest_flag(disclosive ~ " and kanon_s > 0 and kanon_most_o = kanon_all_o") }} as kanon_is_correct_in_original_{{ number }},
-        {{ kanon_sql.greatest_flag(disclosive ~ " and kanon_s > 0 and kanon_crowd = 1") }} as kanon_is_unique_correct_{{ number }},
+        {{ kanon_sql.greatest_flag(disclosive ~ " and kanon_s > 0 and kanon_of_one_person = 1") }} as kanon_is_unique_correct_{{ number }},
         {{ kanon_sql.greatest_flag(kanon_sql.is_disclosive("o", allowed, number)) }} as kanon_is_disclosive_{{ number }}
 {%- endfor %}
 
@@ -224,14 +218,8 @@ people as (
 {%- endmacro %}
 
 
-{# 1 if any record of a person satisfies the predicate, else 0. #}
-{% macro greatest_flag(predicate) -%}
-max(case when {{ predicate }} then 1 else 0 end)
-{%- endmacro %}
-
-
 {# The sums over people, in two rows: those found, whose chances are out of 1, and the others. #}
-{% macro sums_of_told_people(allowed, with_holdout) %}
+{% macro sums_of_disclosed_people(allowed, with_holdout) %}
 select
     kanon_found as kanon_size,
     sum(kanon_in_o) as kanon_attacked,
@@ -271,10 +259,10 @@ group by kanon_found
 {% set ctes %}
 with
 
-{{ kanon_sql.ctes_of_told(stack, lists, unknown) | trim }},
+{{ kanon_sql.ctes_of_disclosed(stack, lists, unknown) | trim }},
 
 told_by_size as (
-    {{ kanon_sql.sums_of_told(stack, lists) | trim | indent(4) }}
+    {{ kanon_sql.sums_of_disclosed(stack, lists) | trim | indent(4) }}
 ),
 
 counted as (

@@ -37,7 +37,7 @@ classes as (
 {#
     SELECT over these classes: aggregates, the violating classes, or the people in flagged classes.
 #}
-{% macro said_of_distances(columns, class_measures, measures, violating=none, entity=none, flags=[]) %}
+{% macro select_of_distances(columns, class_measures, measures, violating=none, entity=none, flags=[]) %}
 {% set classes = kanon_sql.figured_classes(class_measures) | trim %}
 {%- if flags -%}
 ,

@@ -53,11 +53,11 @@
         ctes=kanon_sql.held_values(relation, sensitive, listed, unknown=nulls_listed)
     ) if listed is not none else none,
     kanon_sql.counted_error(
-        "records_without_number", "records with a value that is no number", "kanon_not_a_number",
+        "records_without_number", "records with a value that is no number below 2^53", "kanon_not_a_number",
         kanon_sql.not_a_number(relation, sensitive)
     ) if numbers else none,
     kanon_sql.counted_error(
-        "records_without_order", "records with a value that is no number, or no date where others are",
+        "records_without_order", "records with a value that is no number below 2^53, or no date where others are",
         "kanon_not_in_order", kanon_sql.not_in_order(relation, sensitive)
     ) if ordered else none,
     kanon_sql.counted_error(

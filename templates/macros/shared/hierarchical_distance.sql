@@ -19,7 +19,7 @@ with
     relation, columns, sensitive, entity, unknown, paths, class_measures, rolled_up, whole,
     counted_records=flags | length == 0
 ) }}
-{{- kanon_sql.said_of_distances(columns, class_measures, measures, violating, entity, flags) }}
+{{- kanon_sql.select_of_distances(columns, class_measures, measures, violating, entity, flags) }}
 {%- endmacro %}
 
 

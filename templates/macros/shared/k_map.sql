@@ -355,10 +355,28 @@ reference_classes as (
 {{ kanon_sql.as_text(column, type) }}
 {%- elif pair.how == "as_number" -%}
 cast({{ kanon_sql.as_text(column, type) }} as {{ kanon_sql.float_type() }})
+{%- elif pair.how == "as_numeral" -%}
+{{ kanon_sql.as_numeral(column, type) | trim }}
 {%- else -%}
 coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
 {%- endif %}
 {%- endmacro %}
+
+
+{# Text in which a number has no zeros after its fraction, so that 1.50 is 1.5 and 1.0 is 1. #}
+{% macro as_numeral(value, type) %}
+{% set text = "cast(" ~ value ~ " as " ~ kanon_sql.text_type() ~ ")" %}
+{% if type.startswith("DOUBLE") or "INT" in type %}
+{{ kanon_sql.as_text(value, type) }}
+{% else %}
+case
+    when {{ text }} in ('-0', '-0.0') then '0'
+    when {{ text }} like '%.%' and {{ kanon_sql.matches(text, "-?[0-9]+([.][0-9]+)?") | trim }}
+    then rtrim(rtrim({{ text }}, '0'), '.')
+    else {{ text }}
+end
+{% endif %}
+{% endmacro %}
 
 
 {#

@@ -87,13 +87,17 @@ from (
 {%- endmacro %}
 
 
-{# Records whose value is not a number, for a column of unknown type. #}
+{#
+    Records whose value is no number, for a column of unknown type; of text, no number below 2^53, which a
+    float tells from others.
+#}
 {% macro not_a_number(relation, column) %}
+{% set number = kanon_sql.spelled_number(column) %}
 {% set is_named = kanon_sql.alias(column) == kanon_sql.ident(column) %}
 select
     sum(
         case
-            when {{ kanon_sql.alias(column) }} is null or {{ kanon_sql.spelled_number(column) }} is not null then 0
+            when {{ kanon_sql.alias(column) }} is null or {{ number ~ " is not null" if not kanon_sql.is_text(column) else "abs(" ~ number ~ ") < 9007199254740992" }} then 0
             else 1
         end
     ) as kanon_not_a_number
@@ -105,7 +109,10 @@ from {% if is_named %}{{ relation }}{% else %}(
 {%- endmacro %}
 
 
-{# Records whose values prevent an order: not a number and not a date, whichever gives fewer. #}
+{#
+    Records whose values prevent an order: no number below 2^53, which a float tells from others, and not
+    a date, whichever gives fewer.
+#}
 {% macro not_in_order(relation, column) %}
 {% set keys = kanon_sql.order_keys(kanon_sql.ident(column), kanon_sql.type_of(column)) %}
 {% set known = kanon_sql.ident(column) ~ " is not null" %}
@@ -117,7 +124,7 @@ select
 {% endif %}
 from {% if keys | length == 1 %}{{ relation }}{% else %}(
     select
-        sum(case when {{ known }} and {{ keys[0] }} is null then 1 else 0 end) as kanon_no_number,
+        sum(case when {{ known }} and ({{ keys[0] }} is null or abs({{ keys[0] }}) >= 9007199254740992) then 1 else 0 end) as kanon_no_number,
         sum(case when {{ known }} and {{ keys[1] }} is null then 1 else 0 end) as kanon_no_date
     from {{ relation | indent(4) }}
 ) as kanon_orders
@@ -125,11 +132,15 @@ from {% if keys | length == 1 %}{{ relation }}{% else %}(
 {%- endmacro %}
 
 
-{# Number of distinct values of a text column that are not numbers, and that are not dates. #}
+{#
+    Number of distinct values of a text column that are not numbers, that are not dates, and that are
+    numbers of 2^53 or more, of which a float merges some.
+#}
 {% macro not_orderable(relation, column) %}
 select
     count(*) as kanon_values,
     sum(case when {{ kanon_sql.finite_number(column) }} is null then 1 else 0 end) as kanon_no_number,
+    sum(case when abs({{ kanon_sql.finite_number(column) }}) >= 9007199254740992 then 1 else 0 end) as kanon_inexact,
     sum(case when {{ kanon_sql.cast_or_null(kanon_sql.alias(column), "timestamp") }} is null then 1 else 0 end) as kanon_no_date
 from (
     select distinct {{ kanon_sql.aliased(kanon_sql.ident(column), column) }}

@@ -96,9 +96,9 @@ from people
 
 
 {#
-    Number of people by profile. A profile is the set of a person's classes. From several records of a
-    person an attacker knows several classes, and their combination may be unique although each class
-    is large.
+    Number of profiles by the number of people who have it, and by the size of its smallest class. A
+    profile is the set of a person's classes. From several records of a person an attacker knows
+    several classes, and their combination may be unique although each class is large.
 
     The size of a profile is the number of people with records in exactly the same classes. Each person
     has exactly one profile, so population estimates are computed from the profile sizes.
@@ -106,7 +106,7 @@ from people
     Aggregates of their class numbers tell most people apart. Only those whom they leave equal are
     compared by the whole set, as text, which takes three times as long.
 #}
-{% macro profiles(relation, columns, entity) %}
+{% macro profiles(relation, columns, entity, embedded=false) %}
 with
 
 -- Each person once in a class, however many records they have there.
@@ -114,23 +114,32 @@ class_people as (
     {{ kanon_sql.frequency_set(relation, columns + [entity], counted=false) | trim | indent(4) }}
 ),
 
+{% if not embedded %}
 -- All columns order the numbers, so that a database which reads this twice numbers alike.
+{% endif %}
 classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{% if embedded %}
+        row_number() over () as kanon_class,
+{% else %}
         row_number() over (
             order by
 {{ kanon_sql.aliases(columns) | indent(12, first=true) }}
-        ) as kanon_class
+        ) as kanon_class,
+{% endif %}
+        count(*) as kanon_size
     from class_people
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
-memberships as (
+{{ "-- Computed once, as the numbers have no order.
+" if embedded }}memberships as {{ "materialized " if embedded }}(
     select
         class_people.{{ kanon_sql.alias(entity) }},
-        classes.kanon_class
+        classes.kanon_class,
+        classes.kanon_size
     from class_people
     inner join classes
         on {{ kanon_sql.same_class(columns, "class_people", "classes", other_is_set=true) | indent(8) }}
@@ -143,7 +152,8 @@ people as (
         count(*) as kanon_classes,
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last,
-        sum(kanon_class) as kanon_sum
+        sum(kanon_class) as kanon_sum,
+        min(kanon_size) as kanon_size
     from memberships
     group by {{ kanon_sql.alias(entity) }}
 ),
@@ -154,13 +164,15 @@ outlines as (
         kanon_first,
         kanon_last,
         kanon_sum,
+        kanon_size,
         count(*) as kanon_people
     from people
     group by
         kanon_classes,
         kanon_first,
         kanon_last,
-        kanon_sum
+        kanon_sum,
+        kanon_size
 ),
 
 -- Up to three numbers are known from the least, the greatest and the sum, more are not.
@@ -172,6 +184,7 @@ people_to_compare as (
         and outlines.kanon_first = people.kanon_first
         and outlines.kanon_last = people.kanon_last
         and outlines.kanon_sum = people.kanon_sum
+        and outlines.kanon_size = people.kanon_size
     where outlines.kanon_classes > 3 and outlines.kanon_people > 1
 ),
 
@@ -181,7 +194,8 @@ compared_people as (
         memberships.{{ kanon_sql.alias(entity) }},
         {{ kanon_sql.texts_in_order(
             "cast(memberships.kanon_class as " ~ kanon_sql.text_type() ~ ")", "memberships.kanon_class"
-        ) }} as kanon_profile
+        ) }} as kanon_profile,
+        min(memberships.kanon_size) as kanon_size
     from memberships
     inner join people_to_compare
         on people_to_compare.{{ kanon_sql.alias(entity) }} = memberships.{{ kanon_sql.alias(entity) }}
@@ -189,21 +203,32 @@ compared_people as (
 ),
 
 profiles as (
-    select kanon_people
+    select
+        kanon_size,
+        kanon_people
     from outlines
     where kanon_classes <= 3 or kanon_people = 1
 
     union all
 
-    select count(*) as kanon_people
+    select
+        kanon_size,
+        count(*) as kanon_people
     from compared_people
-    group by kanon_profile
+    group by
+        kanon_profile,
+        kanon_size
 )
 
 select
-    kanon_people as kanon_size,
+    kanon_size,
+    kanon_people,
     count(*) as kanon_profiles
 from profiles
-group by kanon_people
-order by kanon_size
+group by
+    kanon_size,
+    kanon_people
+order by
+    kanon_size,
+    kanon_people
 {%- endmacro %}

@@ -9,8 +9,7 @@
 
 {# One row of counts of records, or of people. #}
 {% macro replicated_uniques(stack) %}
-{% set with_holdout = stack.tables | length > 2 %}
-{{ kanon_sql.stacked_figures(stack, kanon_sql.figures_of_uniques(with_holdout, once=true)) }}
+{{ kanon_sql.stacked_figures(stack, kanon_sql.figures_of_uniques(stack.tables | length > 2)) }}
 {%- endmacro %}
 
 
@@ -19,7 +18,12 @@
     alone in both tables. With `max_excess` it passes only where the difference to the holdout is shown.
 #}
 {% macro replicated_uniques_failures(stack, max_share=none, max_excess=none) %}
-{{ kanon_sql.failures_of_uniques(stack, "kanon_replicated", max_share, max_excess, once=true) }}
+{% set figures = kanon_sql.figures_of_uniques(stack.tables | length > 2) %}
+{{ kanon_sql.failures_of_uniques(
+    stack,
+    kanon_sql.ctes_of_stacked_figures(stack, figures), kanon_sql.sums_of_stacked_figures(stack, figures),
+    "kanon_replicated", ["kanon_replicated"], max_share, max_excess
+) }}
 {%- endmacro %}
 
 

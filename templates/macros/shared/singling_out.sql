@@ -13,20 +13,30 @@
     those singled out by any, in all and, with a holdout, of either table by claims that are of one
     record of both together.
 
-    `subsets` have the positions of their columns in `keys`. A record that is alone on a few columns
+    `subsets` have the positions of their columns in `stack.columns`. A record that is alone on a few columns
     is alone on all, so that its class of all columns tells which it is; a person is told by their
-    key.
+    key. Where nearly every record has a class of its own, `by_class` is false, and the records are
+    numbered themselves. `sorts`: the numbers are those of an order, as a database that reads a CTE again at
+    each reference would otherwise number anew. Most sets make few claims, which the other tables are
+    then searched for.
 #}
-{% macro singling_out(stack, subsets, sizes) %}
+{% macro singling_out(stack, subsets, sizes, by_class=true, sorts=true) %}
 {% set with_holdout = stack.tables | length > 2 %}
+{% set by_class = by_class and not stack.people %}
 with
 
-{{ kanon_sql.ctes_of_units(stack) | trim }},
+{% if by_class %}
+{{ kanon_sql.ctes_of_stacked_classes(stack) | trim }},
+
+{% endif %}
+{{ kanon_sql.cte_of_units("claimants", stack, stack.tables[:1], by_class, sorts) | trim }},
+
+{{ kanon_sql.cte_of_units("units", stack, stack.tables[1:], by_class, sorts) | trim }},
 
 -- A combination that one record of the synthetic table has.
 claims as (
 {% for subset in subsets %}
-    {{ kanon_sql.claims_of_set(stack, subset) | trim | indent(4) }}
+    {{ kanon_sql.claims_of_set(stack, subset, by_class) | trim | indent(4) }}
 {% if not loop.last %}
 
     union all
@@ -52,7 +62,7 @@ hits as (
     from claims
 ),
 
-units as (
+units_hit as (
     select
         kanon_unit,
 {% if with_holdout %}
@@ -82,61 +92,81 @@ select
     coalesce(sum(kanon_is_alone_in_holdout), 0) as kanon_alone_in_holdout,
 {% endif %}
     coalesce(sum(kanon_is_hit), 0) as kanon_singled_out
-from units
+from units_hit
 {%- endmacro %}
 
 
 {#
-    CTE of what sets of columns are grouped from: the classes by all columns, each with a number; with
-    people each of them in each class.
+    CTE of what is grouped by each set of columns, of some of the tables: the classes by all columns,
+    the records, or with people each of them in each class. Which class, record or person it is, stands
+    in the column of its table.
 #}
-{% macro ctes_of_units(stack) %}
-{% if stack.people %}
--- Each person in each class; records of nobody.
-units_of_classes as (
-    {{ kanon_sql.stacked_records(stack) | trim | indent(4) }}
-)
-{%- else %}
-{{ kanon_sql.ctes_of_stacked_classes(stack) | trim }},
-
--- The classes by all columns, numbered.
-units_of_classes as (
+{% macro cte_of_units(name, stack, tables, by_class, sorts) %}
+{{ name }} as (
     select
-        classes.*,
-        row_number() over (
-            order by
-{{ kanon_sql.aliases(stack.columns) | indent(12, first=true) }}
-        ) as kanon_class
+{{ kanon_sql.aliases(stack.columns) | indent(4, first=true) }}
+{%- for table in tables %},
+{% if by_class %}
+        kanon_{{ table.letter }},
+{% endif %}
+        case when {{ "kanon_" ~ table.letter ~ " > 0" if by_class else "kanon_table = '" ~ table.letter ~ "'" }} then {{ kanon_sql.unit_of_record(stack, table, sorts) | trim }} end as kanon_unit_{{ table.letter }}
+{%- endfor %}
+
+{% if by_class %}
     from classes
+    where {% for table in tables %}{{ " + " if not loop.first }}kanon_{{ table.letter }}{% endfor %} > 0
+{% else %}
+    from (
+        {{ kanon_sql.stacked_records({"tables": tables, "columns": stack.columns, "people": stack.people}) | trim | indent(8) }}
+    ) as stacked
+{% endif %}
 )
+{%- endmacro %}
+
+
+{# What a record counts as: its person, or itself, by a number where it may be hit. #}
+{% macro unit_of_record(stack, table, sorts) -%}
+{% if table.person is not none %}kanon_person
+{%- elif stack.people or table.letter == "s" %}1
+{%- else %}row_number() over ({% if sorts %}order by {{ kanon_sql.aliases_of(stack.columns) | join(", ") }}{% endif %})
 {%- endif %}
 {%- endmacro %}
 
 
 {# The claims of one set of columns, each with the record that it may hit. #}
-{% macro claims_of_set(stack, subset) %}
-{% set unit = "kanon_person" if stack.people else "kanon_class" %}
+{% macro claims_of_set(stack, subset, by_class) %}
+{% set columns = namespace(of_set=[]) %}
+{% for place in subset.places %}{% set columns.of_set = columns.of_set + [stack.columns[place - 1]] %}{% endfor %}
 select
     {{ subset.places | length }} as kanon_columns
 {%- for table in stack.tables[1:] %},
-    {{ kanon_sql.units_of_set(stack, table) }} as kanon_{{ table.letter }},
-    min(case when {{ "kanon_in_" if stack.people else "kanon_" }}{{ table.letter }} > 0 then {{ unit }} end) as kanon_unit_{{ table.letter }}
+    {{ kanon_sql.units_of_set(table, by_class) }} as kanon_{{ table.letter }},
+    min(kanon_unit_{{ table.letter }}) as kanon_unit_{{ table.letter }}
 {%- endfor %}
 
-from units_of_classes
+from (
+    select
+{{ kanon_sql.aliases(columns.of_set) | indent(4, first=true) }}
+    from claimants
+    group by
+{{ kanon_sql.aliases(columns.of_set) | indent(4, first=true) }}
+    having {{ kanon_sql.units_of_set(stack.tables[0], by_class) }} = 1
+) as claimed
+left join units
+    on {{ kanon_sql.same_class(columns.of_set, "claimed", "units", other_is_set=true) | indent(4) }}
 group by
-{% for place in subset.places %}
-    {{ kanon_sql.alias(stack.columns[place - 1]) }}{{ "," if not loop.last }}
-{% endfor %}
-having {{ kanon_sql.units_of_set(stack, stack.tables[0]) }} = 1
+{{ kanon_sql.aliases_in("claimed", columns.of_set) }}
 {%- endmacro %}
 
 
-{# Number of records, or people, of a table with one combination. #}
-{% macro units_of_set(stack, table) -%}
-{% if table.person is not none -%}
-count(distinct case when kanon_in_{{ table.letter }} = 1 then kanon_person end)
+{# Number of records, or up to two people, of a table with one combination. #}
+{% macro units_of_set(table, by_class) -%}
+{% set unit = "kanon_unit_" ~ table.letter -%}
+{% if by_class -%}
+coalesce(sum(kanon_{{ table.letter }}), 0)
+{%- elif table.person is none -%}
+count({{ unit }})
 {%- else -%}
-sum({{ "kanon_in_" if stack.people else "kanon_" }}{{ table.letter }})
+{{ kanon_sql.up_to_two(unit) }}
 {%- endif %}
 {%- endmacro %}

@@ -111,17 +111,7 @@ contributions as (
         "kanon_level_1_of_1" as kanon_level_1_of_1,
         "firm" as kanon_entity,
         toInt64(count(*)) as kanon_records,
-        sum(
-            toInt64(
-                case
-                    when toDecimal128OrNull(trim(toString("turnover")), 6) is null
-                    then 0
-                    else 1
-                end
-            )
-        ) as kanon_values,
-        sum(toDecimal128OrNull(trim(toString("turnover")), 6)) as kanon_figure,
-        sum(toDecimal128OrNull(trim(toString("turnover")), 6)) as kanon_weighted
+        sum(toDecimal128OrNull(trim(toString("turnover")), 6)) as kanon_figure
     from (
         select
             "sector",
@@ -171,9 +161,9 @@ all_cells as (
                 "sector",
                 kanon_level_1_of_1,
                 kanon_records as kanon_records,
-                toInt64(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors,
-                case when kanon_values > 0 then abs(kanon_weighted) else 0 end as kanon_total,
-                case when kanon_values > 0 then abs(kanon_figure) else 0 end as kanon_size,
+                toInt64(case when kanon_figure is null then 0 else 1 end) as kanon_contributors,
+                coalesce(abs(kanon_figure), 0) as kanon_total,
+                coalesce(abs(kanon_figure), 0) as kanon_size,
                 toInt64(case when kanon_figure < 0 then 1 else 0 end) as kanon_negatives
             from contributions
         ) as contributors
@@ -207,9 +197,9 @@ all_cells as (
             select
                 kanon_level_1_of_1,
                 sum(kanon_records) as kanon_records,
-                toInt64(case when sum(kanon_values) > 0 then 1 else 0 end) as kanon_contributors,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
+                toInt64(case when sum(kanon_figure) is null then 0 else 1 end) as kanon_contributors,
+                coalesce(abs(sum(kanon_figure)), 0) as kanon_total,
+                coalesce(abs(sum(kanon_figure)), 0) as kanon_size,
                 toInt64(case when sum(kanon_figure) < 0 then 1 else 0 end) as kanon_negatives
             from contributions
             group by
@@ -241,9 +231,9 @@ all_cells as (
         from (
             select
                 sum(kanon_records) as kanon_records,
-                toInt64(case when sum(kanon_values) > 0 then 1 else 0 end) as kanon_contributors,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
+                toInt64(case when sum(kanon_figure) is null then 0 else 1 end) as kanon_contributors,
+                coalesce(abs(sum(kanon_figure)), 0) as kanon_total,
+                coalesce(abs(sum(kanon_figure)), 0) as kanon_size,
                 toInt64(case when sum(kanon_figure) < 0 then 1 else 0 end) as kanon_negatives
             from contributions
             group by

@@ -142,23 +142,6 @@ contributions as (
         count(*) as kanon_records,
         sum(
             case
-                when case
-                    when abs(
-                        case
-                            when cast(
-                                "turnover" as text
-                            ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                            then cast("turnover" as double precision)
-                        end
-                    ) < 1e38
-                    then cast("turnover" as decimal(38, 6))
-                end is null
-                then 0
-                else 1
-            end
-        ) as kanon_values,
-        sum(
-            case
                 when abs(
                     case
                         when cast(
@@ -169,20 +152,7 @@ contributions as (
                 ) < 1e38
                 then cast("turnover" as decimal(38, 6))
             end
-        ) as kanon_figure,
-        sum(
-            case
-                when abs(
-                    case
-                        when cast(
-                            "turnover" as text
-                        ) ~ '^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$'
-                        then cast("turnover" as double precision)
-                    end
-                ) < 1e38
-                then cast("turnover" as decimal(38, 6))
-            end
-        ) as kanon_weighted
+        ) as kanon_figure
     from (
         select
             "sector",
@@ -230,9 +200,9 @@ all_cells as (
                 "sector",
                 kanon_level_1_of_1,
                 kanon_records as kanon_records,
-                case when kanon_values > 0 then 1 else 0 end as kanon_contributors,
-                case when kanon_values > 0 then abs(kanon_weighted) else 0 end as kanon_total,
-                case when kanon_values > 0 then abs(kanon_figure) else 0 end as kanon_size,
+                case when kanon_figure is null then 0 else 1 end as kanon_contributors,
+                coalesce(abs(kanon_figure), 0) as kanon_total,
+                coalesce(abs(kanon_figure), 0) as kanon_size,
                 case when kanon_figure < 0 then 1 else 0 end as kanon_negatives
             from contributions
         ) as contributors
@@ -266,9 +236,9 @@ all_cells as (
             select
                 kanon_level_1_of_1,
                 sum(kanon_records) as kanon_records,
-                case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
+                case when sum(kanon_figure) is null then 0 else 1 end as kanon_contributors,
+                coalesce(abs(sum(kanon_figure)), 0) as kanon_total,
+                coalesce(abs(sum(kanon_figure)), 0) as kanon_size,
                 case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
             from contributions
             group by
@@ -300,9 +270,9 @@ all_cells as (
         from (
             select
                 sum(kanon_records) as kanon_records,
-                case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
+                case when sum(kanon_figure) is null then 0 else 1 end as kanon_contributors,
+                coalesce(abs(sum(kanon_figure)), 0) as kanon_total,
+                coalesce(abs(sum(kanon_figure)), 0) as kanon_size,
                 case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
             from contributions
             group by

@@ -212,24 +212,6 @@ contributions as (
         count(*) as kanon_records,
         sum(
             case
-                when case
-                    when typeof("turnover") in ('integer', 'real')
-                    or (
-                        not trim("turnover") glob '*[^0-9.+-]*'
-                        and trim("turnover") glob '*[0-9]'
-                        and trim("turnover") glob '[-+0-9.]*'
-                        and not trim("turnover") glob '?*[-+]*'
-                        and not trim("turnover") glob '*.*.*'
-                    )
-                    or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                    then cast(round("turnover" * 1e6) as integer)
-                end is null
-                then 0
-                else 1
-            end
-        ) as kanon_values,
-        sum(
-            case
                 when typeof("turnover") in ('integer', 'real')
                 or (
                     not trim("turnover") glob '*[^0-9.+-]*'
@@ -241,21 +223,7 @@ contributions as (
                 or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
                 then cast(round("turnover" * 1e6) as integer)
             end
-        ) as kanon_figure,
-        sum(
-            case
-                when typeof("turnover") in ('integer', 'real')
-                or (
-                    not trim("turnover") glob '*[^0-9.+-]*'
-                    and trim("turnover") glob '*[0-9]'
-                    and trim("turnover") glob '[-+0-9.]*'
-                    and not trim("turnover") glob '?*[-+]*'
-                    and not trim("turnover") glob '*.*.*'
-                )
-                or (json_valid(trim("turnover")) and trim("turnover") glob '[-0-9]*')
-                then cast(round("turnover" * 1e6) as integer)
-            end
-        ) as kanon_weighted
+        ) as kanon_figure
     from (
         select
             "sector",
@@ -311,9 +279,9 @@ all_cells as (
                 "sector",
                 kanon_level_1_of_1,
                 kanon_records as kanon_records,
-                case when kanon_values > 0 then 1 else 0 end as kanon_contributors,
-                case when kanon_values > 0 then abs(kanon_weighted) else 0 end as kanon_total,
-                case when kanon_values > 0 then abs(kanon_figure) else 0 end as kanon_size,
+                case when kanon_figure is null then 0 else 1 end as kanon_contributors,
+                coalesce(abs(kanon_figure), 0) as kanon_total,
+                coalesce(abs(kanon_figure), 0) as kanon_size,
                 case when kanon_figure < 0 then 1 else 0 end as kanon_negatives
             from contributions
         ) as contributors
@@ -345,9 +313,9 @@ all_cells as (
             select
                 kanon_level_1_of_1,
                 sum(kanon_records) as kanon_records,
-                case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
+                case when sum(kanon_figure) is null then 0 else 1 end as kanon_contributors,
+                coalesce(abs(sum(kanon_figure)), 0) as kanon_total,
+                coalesce(abs(sum(kanon_figure)), 0) as kanon_size,
                 case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
             from contributions
             group by
@@ -379,9 +347,9 @@ all_cells as (
         from (
             select
                 sum(kanon_records) as kanon_records,
-                case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
+                case when sum(kanon_figure) is null then 0 else 1 end as kanon_contributors,
+                coalesce(abs(sum(kanon_figure)), 0) as kanon_total,
+                coalesce(abs(sum(kanon_figure)), 0) as kanon_size,
                 case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
             from contributions
             group by

@@ -1,9 +1,10 @@
--- Question   How many people in patients have records in exactly the same classes?
+-- Question   How many people in patients have records in exactly the same classes, and how large is
+--            the smallest of these?
 -- Where      patients: diagnosis <> 'Flu'
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
--- Runs       where people have records in several classes; else their class is their profile
+-- Runs       where people have records in several classes: each counts once, with the smallest
 -- Dialect    duckdb, as executed
 
 with
@@ -25,23 +26,22 @@ class_people as (
         "patient"
 ),
 
--- All columns order the numbers, so that a database which reads this twice numbers alike.
 classes as (
     select
         "diagnosis",
-        row_number() over (
-            order by
-                "diagnosis"
-        ) as kanon_class
+        row_number() over () as kanon_class,
+        count(*) as kanon_size
     from class_people
     group by
         "diagnosis"
 ),
 
-memberships as (
+-- Computed once, as the numbers have no order.
+memberships as materialized (
     select
         class_people.kanon_entity,
-        classes.kanon_class
+        classes.kanon_class,
+        classes.kanon_size
     from class_people
     inner join classes
         on class_people."diagnosis" is not distinct from classes."diagnosis"
@@ -54,7 +54,8 @@ people as (
         count(*) as kanon_classes,
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last,
-        sum(kanon_class) as kanon_sum
+        sum(kanon_class) as kanon_sum,
+        min(kanon_size) as kanon_size
     from memberships
     group by kanon_entity
 ),
@@ -65,13 +66,15 @@ outlines as (
         kanon_first,
         kanon_last,
         kanon_sum,
+        kanon_size,
         count(*) as kanon_people
     from people
     group by
         kanon_classes,
         kanon_first,
         kanon_last,
-        kanon_sum
+        kanon_sum,
+        kanon_size
 ),
 
 -- Up to three numbers are known from the least, the greatest and the sum, more are not.
@@ -83,6 +86,7 @@ people_to_compare as (
         and outlines.kanon_first = people.kanon_first
         and outlines.kanon_last = people.kanon_last
         and outlines.kanon_sum = people.kanon_sum
+        and outlines.kanon_size = people.kanon_size
     where outlines.kanon_classes > 3 and outlines.kanon_people > 1
 ),
 
@@ -92,7 +96,8 @@ compared_people as (
         memberships.kanon_entity,
         string_agg(
             cast(memberships.kanon_class as varchar), ',' order by memberships.kanon_class
-        ) as kanon_profile
+        ) as kanon_profile,
+        min(memberships.kanon_size) as kanon_size
     from memberships
     inner join people_to_compare
         on people_to_compare.kanon_entity = memberships.kanon_entity
@@ -100,20 +105,31 @@ compared_people as (
 ),
 
 profiles as (
-    select kanon_people
+    select
+        kanon_size,
+        kanon_people
     from outlines
     where kanon_classes <= 3 or kanon_people = 1
 
     union all
 
-    select count(*) as kanon_people
+    select
+        kanon_size,
+        count(*) as kanon_people
     from compared_people
-    group by kanon_profile
+    group by
+        kanon_profile,
+        kanon_size
 )
 
 select
-    kanon_people as kanon_size,
+    kanon_size,
+    kanon_people,
     count(*) as kanon_profiles
 from profiles
-group by kanon_people
-order by kanon_size
+group by
+    kanon_size,
+    kanon_people
+order by
+    kanon_size,
+    kanon_people

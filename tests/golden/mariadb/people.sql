@@ -1,8 +1,9 @@
--- Question   How many people in patients have records in exactly the same classes?
+-- Question   How many people in patients have records in exactly the same classes, and how large is
+--            the smallest of these?
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
--- Runs       where people have records in several classes; else their class is their profile
+-- Runs       where people have records in several classes: each counts once, with the smallest
 -- Dialect    mariadb, generated; not executed here, as the tests of this release do
 -- Table      `patients` stands for patients; its columns are assumed to have the same types as
 --            here.
@@ -32,7 +33,8 @@ classes as (
                 `zip`,
                 case when `age` is null then 1 else 0 end,
                 `age`
-        ) as kanon_class
+        ) as kanon_class,
+        count(*) as kanon_size
     from class_people
     group by
         `zip`,
@@ -42,7 +44,8 @@ classes as (
 memberships as (
     select
         class_people.kanon_entity,
-        classes.kanon_class
+        classes.kanon_class,
+        classes.kanon_size
     from class_people
     inner join classes
         on class_people.`zip` <=> classes.`zip` and class_people.`age` <=> classes.`age`
@@ -55,7 +58,8 @@ people as (
         count(*) as kanon_classes,
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last,
-        sum(kanon_class) as kanon_sum
+        sum(kanon_class) as kanon_sum,
+        min(kanon_size) as kanon_size
     from memberships
     group by
         kanon_entity
@@ -67,13 +71,15 @@ outlines as (
         kanon_first,
         kanon_last,
         kanon_sum,
+        kanon_size,
         count(*) as kanon_people
     from people
     group by
         kanon_classes,
         kanon_first,
         kanon_last,
-        kanon_sum
+        kanon_sum,
+        kanon_size
 ),
 
 -- Up to three numbers are known from the least, the greatest and the sum, more are not.
@@ -86,6 +92,7 @@ people_to_compare as (
         and outlines.kanon_first = people.kanon_first
         and outlines.kanon_last = people.kanon_last
         and outlines.kanon_sum = people.kanon_sum
+        and outlines.kanon_size = people.kanon_size
     where
         outlines.kanon_classes > 3 and outlines.kanon_people > 1
 ),
@@ -118,7 +125,8 @@ compared_people as (
                 select
                     'raise it'
             )
-        end as kanon_profile
+        end as kanon_profile,
+        min(memberships.kanon_size) as kanon_size
     from memberships
     inner join people_to_compare
         on people_to_compare.kanon_entity = memberships.kanon_entity
@@ -128,23 +136,29 @@ compared_people as (
 
 profiles as (
     select
+        kanon_size,
         kanon_people
     from outlines
     where
         kanon_classes <= 3 or kanon_people = 1
     union all
     select
+        kanon_size,
         count(*) as kanon_people
     from compared_people
     group by
-        kanon_profile
+        kanon_profile,
+        kanon_size
 )
 
 select
-    kanon_people as kanon_size,
+    kanon_size,
+    kanon_people,
     count(*) as kanon_profiles
 from profiles
 group by
+    kanon_size,
     kanon_people
 order by
-    kanon_size
+    kanon_size,
+    kanon_people

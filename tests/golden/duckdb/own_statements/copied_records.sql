@@ -8,81 +8,134 @@ from (
             "zip",
             "age",
             "diagnosis" as kanon_sensitive_1,
-            cast(null as varchar) as kanon_person,
-            1 as kanon_in_s,
-            0 as kanon_in_o
+            null as kanon_person,
+            's' as kanon_table
         from "main"."patients"
 
         union all
 
-        select distinct
+        select
             "zip_code" as "zip",
             "age",
             "dx" as kanon_sensitive_1,
             "person" as kanon_person,
-            0 as kanon_in_s,
-            1 as kanon_in_o
+            'o' as kanon_table
         from "main"."patients_original"
     ),
 
-    -- Each combination, with its people in each table.
-    classes as (
+    -- A whole record of the synthetic table that another table has too.
+    copies as (
         select
             "zip",
             "age",
-            kanon_sensitive_1,
-            sum(kanon_in_s) as kanon_s,
-            sum(kanon_in_o) as kanon_o
+            kanon_sensitive_1
+        from (
+            select
+                "zip_code" as "zip",
+                "age",
+                "dx" as kanon_sensitive_1
+            from "main"."patients_original"
+        ) as others
+
+        intersect
+
+        select
+            "zip",
+            "age",
+            "diagnosis" as kanon_sensitive_1
+        from "main"."patients"
+    ),
+
+    -- The same, with its people in each table.
+    classes as (
+        select
+            copies."zip",
+            copies."age",
+            copies.kanon_sensitive_1,
+            count(case when kanon_table = 's' then 1 end) as kanon_s,
+            case
+                when min(case when kanon_table = 'o' then kanon_person end) is null then 0
+                when min(
+                    case when kanon_table = 'o' then kanon_person end
+                ) = max(case when kanon_table = 'o' then kanon_person end) then 1
+                else 2
+            end as kanon_o
         from stacked
+        inner join copies
+            on copies."zip" is not distinct from stacked."zip"
+            and copies."age" is not distinct from stacked."age"
+            and copies.kanon_sensitive_1 is not distinct from stacked.kanon_sensitive_1
+        group by
+            copies."zip",
+            copies."age",
+            copies.kanon_sensitive_1
+    ),
+
+    -- Each person with what holds for any of their classes.
+    people as (
+        select
+            records.kanon_person,
+            records.kanon_table,
+            max(case when records.kanon_table = 'o' and kanon_s > 0 then 1 else 0 end) as kanon_found,
+            max(
+                case when records.kanon_table = 'o' and kanon_o = 1 and kanon_s > 0 then 1 else 0 end
+            ) as kanon_unique_found
+        from (
+            select
+                "zip_code" as "zip",
+                "age",
+                "dx" as kanon_sensitive_1,
+                "person" as kanon_person,
+                'o' as kanon_table
+            from "main"."patients_original"
+        ) as records
+        inner join classes
+            on classes."zip" is not distinct from records."zip"
+            and classes."age" is not distinct from records."age"
+            and classes.kanon_sensitive_1 is not distinct from records.kanon_sensitive_1
+        group by
+            records.kanon_person,
+            records.kanon_table
+    ),
+
+    -- A whole record that one person of the original has.
+    uniques as (
+        select min(kanon_person) as kanon_unit
+        from (
+            select distinct
+                "zip_code" as "zip",
+                "age",
+                "dx" as kanon_sensitive_1,
+                "person" as kanon_person
+            from "main"."patients_original"
+        ) as original
         group by
             "zip",
             "age",
             kanon_sensitive_1
-    ),
-
-    -- Each person with what holds for any of their classes; records of nobody are added up.
-    people as (
-        select
-            stacked.kanon_person,
-            stacked.kanon_in_s,
-            stacked.kanon_in_o,
-            max(case when stacked.kanon_in_o = 1 and kanon_o > 0 then 1 else 0 end) as kanon_attacked,
-            sum(case when stacked.kanon_in_s = 1 and kanon_s > 0 then 1 else 0 end) as kanon_synthetic,
-            max(
-                case when stacked.kanon_in_o = 1 and kanon_o = 1 then 1 else 0 end
-            ) as kanon_unique_in_original,
-            sum(
-                case when stacked.kanon_in_s = 1 and kanon_s = 1 then 1 else 0 end
-            ) as kanon_unique_in_synthetic,
-            max(case when stacked.kanon_in_o = 1 and kanon_s > 0 then 1 else 0 end) as kanon_found,
-            sum(case when stacked.kanon_in_s = 1 and kanon_o > 0 then 1 else 0 end) as kanon_copying,
-            max(
-                case when stacked.kanon_in_o = 1 and kanon_o = 1 and kanon_s > 0 then 1 else 0 end
-            ) as kanon_unique_found,
-            max(
-                case when stacked.kanon_in_o = 1 and kanon_o = 1 and kanon_s = 1 then 1 else 0 end
-            ) as kanon_replicated
-        from stacked
-        inner join classes
-            on classes."zip" is not distinct from stacked."zip"
-            and classes."age" is not distinct from stacked."age"
-            and classes.kanon_sensitive_1 is not distinct from stacked.kanon_sensitive_1
-        group by
-            stacked.kanon_person,
-            stacked.kanon_in_s,
-            stacked.kanon_in_o
+        having count(*) = 1
     ),
 
     counted as (
         select
-            coalesce(sum(kanon_attacked), 0) as kanon_attacked,
-            coalesce(sum(kanon_synthetic), 0) as kanon_synthetic,
-            coalesce(sum(kanon_unique_in_original), 0) as kanon_unique_in_original,
-            coalesce(sum(kanon_unique_in_synthetic), 0) as kanon_unique_in_synthetic,
+            (
+                select count(*)
+                from "main"."patients"
+            ) as kanon_synthetic,
+            (
+                select count(distinct "person")
+                from "main"."patients_original"
+            ) as kanon_attacked,
+            (
+                select count(distinct kanon_unit)
+                from uniques
+            ) as kanon_unique_in_original,
             coalesce(sum(kanon_found), 0) as kanon_found,
-            coalesce(sum(kanon_copying), 0) as kanon_copying,
-            coalesce(sum(kanon_unique_found), 0) as kanon_unique_found,
-            coalesce(sum(kanon_replicated), 0) as kanon_replicated
+            (
+                select coalesce(sum(case when kanon_o > 0 then kanon_s else 0 end), 0)
+                from classes
+            ) as kanon_copying,
+            coalesce(sum(kanon_unique_found), 0) as kanon_unique_found
         from people
     ),
 
@@ -117,13 +170,12 @@ from (
             from (
                 select
                     "zip",
-                    max(kanon_in_s) as kanon_of_s,
-                    max(kanon_in_o) as kanon_of_o
+                    max(case when kanon_table = 's' then 1 else 0 end) as kanon_of_s,
+                    max(case when kanon_table = 'o' then 1 else 0 end) as kanon_of_o
                 from (
                     select
                         "zip",
-                        1 as kanon_in_s,
-                        0 as kanon_in_o
+                        's' as kanon_table
                     from "main"."patients"
                     where "zip" is not null
 
@@ -131,8 +183,7 @@ from (
 
                     select
                         "zip_code" as "zip",
-                        0 as kanon_in_s,
-                        1 as kanon_in_o
+                        'o' as kanon_table
                     from "main"."patients_original"
                     where "zip_code" is not null
                 ) as stacked
@@ -149,13 +200,12 @@ from (
             from (
                 select
                     "age",
-                    max(kanon_in_s) as kanon_of_s,
-                    max(kanon_in_o) as kanon_of_o
+                    max(case when kanon_table = 's' then 1 else 0 end) as kanon_of_s,
+                    max(case when kanon_table = 'o' then 1 else 0 end) as kanon_of_o
                 from (
                     select
                         "age",
-                        1 as kanon_in_s,
-                        0 as kanon_in_o
+                        's' as kanon_table
                     from "main"."patients"
                     where "age" is not null
 
@@ -163,8 +213,7 @@ from (
 
                     select
                         "age",
-                        0 as kanon_in_s,
-                        1 as kanon_in_o
+                        'o' as kanon_table
                     from "main"."patients_original"
                     where "age" is not null
                 ) as stacked
@@ -181,13 +230,12 @@ from (
             from (
                 select
                     kanon_sensitive_1,
-                    max(kanon_in_s) as kanon_of_s,
-                    max(kanon_in_o) as kanon_of_o
+                    max(case when kanon_table = 's' then 1 else 0 end) as kanon_of_s,
+                    max(case when kanon_table = 'o' then 1 else 0 end) as kanon_of_o
                 from (
                     select
                         "diagnosis" as kanon_sensitive_1,
-                        1 as kanon_in_s,
-                        0 as kanon_in_o
+                        's' as kanon_table
                     from "main"."patients"
                     where "diagnosis" is not null
 
@@ -195,8 +243,7 @@ from (
 
                     select
                         "dx" as kanon_sensitive_1,
-                        0 as kanon_in_s,
-                        1 as kanon_in_o
+                        'o' as kanon_table
                     from "main"."patients_original"
                     where "dx" is not null
                 ) as stacked
@@ -228,7 +275,6 @@ from (
             measured.kanon_attacked,
             measured.kanon_unique_in_original,
             measured.kanon_unique_found,
-            measured.kanon_replicated,
             empty_tables.kanon_empty as empty_tables,
             columns_without_common_values.kanon_without_common as columns_without_common_values,
             without_entity_o.kanon_without_entity as without_entity_o
@@ -244,8 +290,7 @@ from (
         records,
         kanon_attacked,
         kanon_unique_in_original,
-        kanon_unique_found,
-        kanon_replicated
+        kanon_unique_found
     from verdicts
     where
         case

@@ -8,9 +8,8 @@ from (
             "zip",
             "age",
             "diagnosis" as kanon_sensitive_1,
-            cast(null as varchar) as kanon_person,
-            1 as kanon_in_s,
-            0 as kanon_in_o
+            null as kanon_person,
+            's' as kanon_table
         from "main"."patients"
 
         union all
@@ -20,8 +19,7 @@ from (
             "age",
             "dx" as kanon_sensitive_1,
             "person" as kanon_person,
-            0 as kanon_in_s,
-            1 as kanon_in_o
+            'o' as kanon_table
         from "main"."patients_original"
     ),
 
@@ -31,13 +29,24 @@ from (
             "zip",
             "age",
             kanon_sensitive_1,
-            sum(kanon_in_s) as kanon_s,
-            sum(kanon_in_o) as kanon_o
+            count(case when kanon_table = 's' then 1 end) as kanon_s,
+            count(case when kanon_table = 'o' then 1 end) as kanon_o,
+            min(case when kanon_table = 'o' then kanon_person end) as kanon_first_person,
+            max(case when kanon_table = 'o' then kanon_person end) as kanon_last_person
         from stacked
         group by
             "zip",
             "age",
             kanon_sensitive_1
+    ),
+
+    -- Each value, with its people of the original.
+    holders as (
+        select
+            kanon_sensitive_1,
+            count(distinct case when kanon_table = 'o' then kanon_person end) as kanon_holders
+        from stacked
+        group by kanon_sensitive_1
     ),
 
     -- A class: a product of counts says how many pairs of both tables have the same value.
@@ -48,45 +57,30 @@ from (
             sum(kanon_s) as kanon_all_s,
             sum(kanon_o) as kanon_all_o,
             max(kanon_s) as kanon_most_s,
-            max(kanon_o) as kanon_most_o
+            max(kanon_o) as kanon_most_o,
+            case
+                when min(kanon_first_person) = max(kanon_last_person) then 1
+                else 0
+            end as kanon_of_one_person
         from cells
         group by
             "zip",
             "age"
     ),
 
-    crowds as (
-        select
-            "zip",
-            "age",
-            count(distinct case when kanon_in_o = 1 then kanon_person end) as kanon_crowd
-        from stacked
-        group by
-            "zip",
-            "age"
-    ),
-
-    holders as (
-        select
-            kanon_sensitive_1,
-            count(distinct case when kanon_in_o = 1 then kanon_person end) as kanon_holders
-        from stacked
-        group by kanon_sensitive_1
-    ),
-
     -- Each person with each of their values, in each of their classes.
     told as (
         select
             stacked.kanon_person,
-            stacked.kanon_in_o,
+            case when stacked.kanon_table = 'o' then 1 else 0 end as kanon_in_o,
             cells.kanon_s,
             cells.kanon_o,
-            crowds.kanon_crowd,
             holders.kanon_holders,
             classes.kanon_all_s,
             classes.kanon_all_o,
             classes.kanon_most_s,
-            classes.kanon_most_o
+            classes.kanon_most_o,
+            classes.kanon_of_one_person
         from stacked
         inner join cells
             on cells."zip" is not distinct from stacked."zip"
@@ -95,12 +89,9 @@ from (
         inner join classes
             on classes."zip" is not distinct from stacked."zip"
             and classes."age" is not distinct from stacked."age"
-        inner join crowds
-            on crowds."zip" is not distinct from stacked."zip"
-            and crowds."age" is not distinct from stacked."age"
         inner join holders
             on holders.kanon_sensitive_1 is not distinct from stacked.kanon_sensitive_1
-        where stacked.kanon_in_s = 0
+        where stacked.kanon_table <> 's'
     ),
 
     people as (
@@ -109,9 +100,9 @@ from (
             kanon_in_o,
             max(case when kanon_all_s > 0 then 1 else 0 end) as kanon_found,
             max(cast(kanon_s as double) / nullif(kanon_all_s, 0)) as kanon_chance,
-            max(case when kanon_all_s > 0 and kanon_crowd = 1 then 1 else 0 end) as kanon_is_alone,
+            max(case when kanon_all_s > 0 and kanon_of_one_person = 1 then 1 else 0 end) as kanon_is_alone,
             max(
-                case when kanon_crowd = 1 then cast(kanon_s as double) / nullif(kanon_all_s, 0) end
+                case when kanon_of_one_person = 1 then cast(kanon_s as double) / nullif(kanon_all_s, 0) end
             ) as kanon_chance_alone,
             max(cast(kanon_o as double) / nullif(kanon_all_o, 0)) as kanon_chance_by_original,
             max(case when kanon_all_s > 0 then kanon_holders else 0 end) as kanon_most_holders,
@@ -133,7 +124,10 @@ from (
             ) as kanon_is_correct_in_original_1,
             max(
                 case
-                    when kanon_all_s > 0 and kanon_most_s = kanon_all_s and kanon_s > 0 and kanon_crowd = 1
+                    when kanon_all_s > 0
+                        and kanon_most_s = kanon_all_s
+                        and kanon_s > 0
+                        and kanon_of_one_person = 1
                     then 1
                     else 0
                 end
@@ -204,13 +198,12 @@ from (
             from (
                 select
                     "zip",
-                    max(kanon_in_s) as kanon_of_s,
-                    max(kanon_in_o) as kanon_of_o
+                    max(case when kanon_table = 's' then 1 else 0 end) as kanon_of_s,
+                    max(case when kanon_table = 'o' then 1 else 0 end) as kanon_of_o
                 from (
                     select
                         "zip",
-                        1 as kanon_in_s,
-                        0 as kanon_in_o
+                        's' as kanon_table
                     from "main"."patients"
                     where "zip" is not null
 
@@ -218,8 +211,7 @@ from (
 
                     select
                         "zip_code" as "zip",
-                        0 as kanon_in_s,
-                        1 as kanon_in_o
+                        'o' as kanon_table
                     from "main"."patients_original"
                     where "zip_code" is not null
                 ) as stacked
@@ -236,13 +228,12 @@ from (
             from (
                 select
                     "age",
-                    max(kanon_in_s) as kanon_of_s,
-                    max(kanon_in_o) as kanon_of_o
+                    max(case when kanon_table = 's' then 1 else 0 end) as kanon_of_s,
+                    max(case when kanon_table = 'o' then 1 else 0 end) as kanon_of_o
                 from (
                     select
                         "age",
-                        1 as kanon_in_s,
-                        0 as kanon_in_o
+                        's' as kanon_table
                     from "main"."patients"
                     where "age" is not null
 
@@ -250,8 +241,7 @@ from (
 
                     select
                         "age",
-                        0 as kanon_in_s,
-                        1 as kanon_in_o
+                        'o' as kanon_table
                     from "main"."patients_original"
                     where "age" is not null
                 ) as stacked
@@ -268,13 +258,12 @@ from (
             from (
                 select
                     kanon_sensitive_1,
-                    max(kanon_in_s) as kanon_of_s,
-                    max(kanon_in_o) as kanon_of_o
+                    max(case when kanon_table = 's' then 1 else 0 end) as kanon_of_s,
+                    max(case when kanon_table = 'o' then 1 else 0 end) as kanon_of_o
                 from (
                     select
                         "diagnosis" as kanon_sensitive_1,
-                        1 as kanon_in_s,
-                        0 as kanon_in_o
+                        's' as kanon_table
                     from "main"."patients"
                     where "diagnosis" is not null
 
@@ -282,8 +271,7 @@ from (
 
                     select
                         "dx" as kanon_sensitive_1,
-                        0 as kanon_in_s,
-                        1 as kanon_in_o
+                        'o' as kanon_table
                     from "main"."patients_original"
                     where "dx" is not null
                 ) as stacked

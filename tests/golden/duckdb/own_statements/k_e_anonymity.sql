@@ -108,7 +108,7 @@ from (
                         || status
                         || ', '
                         || cast(records_without_number as varchar)
-                        || ' records with a value that is no number'
+                        || ' records with a value that is no number below 2^53'
                 ) as integer
             )
             when status = 'violated' then 1

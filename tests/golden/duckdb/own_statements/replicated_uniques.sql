@@ -7,19 +7,17 @@ from (
         select
             "zip",
             "age",
-            cast(null as varchar) as kanon_person,
-            1 as kanon_in_s,
-            0 as kanon_in_o
+            null as kanon_person,
+            's' as kanon_table
         from "main"."patients"
 
         union all
 
-        select distinct
+        select
             "zip_code" as "zip",
             "age",
             "person" as kanon_person,
-            0 as kanon_in_s,
-            1 as kanon_in_o
+            'o' as kanon_table
         from "main"."patients_original"
     ),
 
@@ -28,56 +26,71 @@ from (
         select
             "zip",
             "age",
-            sum(kanon_in_s) as kanon_s,
-            sum(kanon_in_o) as kanon_o
+            count(case when kanon_table = 's' then 1 end) as kanon_s,
+            case
+                when min(case when kanon_table = 'o' then kanon_person end) is null then 0
+                when min(
+                    case when kanon_table = 'o' then kanon_person end
+                ) = max(case when kanon_table = 'o' then kanon_person end) then 1
+                else 2
+            end as kanon_o
         from stacked
         group by
             "zip",
             "age"
     ),
 
-    -- Each person with what holds for any of their classes; records of nobody are added up.
+    -- Each person with what holds for any of their classes.
     people as (
         select
-            stacked.kanon_person,
-            stacked.kanon_in_s,
-            stacked.kanon_in_o,
-            max(case when stacked.kanon_in_o = 1 and kanon_o > 0 then 1 else 0 end) as kanon_attacked,
-            sum(case when stacked.kanon_in_s = 1 and kanon_s > 0 then 1 else 0 end) as kanon_synthetic,
+            records.kanon_person,
+            records.kanon_table,
+            max(case when records.kanon_table = 'o' and kanon_o > 0 then 1 else 0 end) as kanon_attacked,
             max(
-                case when stacked.kanon_in_o = 1 and kanon_o = 1 then 1 else 0 end
+                case when records.kanon_table = 'o' and kanon_o = 1 then 1 else 0 end
             ) as kanon_unique_in_original,
-            sum(
-                case when stacked.kanon_in_s = 1 and kanon_s = 1 then 1 else 0 end
-            ) as kanon_unique_in_synthetic,
-            max(case when stacked.kanon_in_o = 1 and kanon_s > 0 then 1 else 0 end) as kanon_found,
-            sum(case when stacked.kanon_in_s = 1 and kanon_o > 0 then 1 else 0 end) as kanon_copying,
             max(
-                case when stacked.kanon_in_o = 1 and kanon_o = 1 and kanon_s > 0 then 1 else 0 end
-            ) as kanon_unique_found,
+                case when records.kanon_table = 'o' and kanon_o = 1 and kanon_s = 1 then 1 else 0 end
+            ) as kanon_replicated,
+            max(case when records.kanon_table = 'o' and kanon_s > 0 then 1 else 0 end) as kanon_found,
             max(
-                case when stacked.kanon_in_o = 1 and kanon_o = 1 and kanon_s = 1 then 1 else 0 end
-            ) as kanon_replicated
-        from stacked
+                case when records.kanon_table = 'o' and kanon_o = 1 and kanon_s > 0 then 1 else 0 end
+            ) as kanon_unique_found
+        from (
+            select
+                "zip_code" as "zip",
+                "age",
+                "person" as kanon_person,
+                'o' as kanon_table
+            from "main"."patients_original"
+        ) as records
         inner join classes
-            on classes."zip" is not distinct from stacked."zip"
-            and classes."age" is not distinct from stacked."age"
+            on classes."zip" is not distinct from records."zip"
+            and classes."age" is not distinct from records."age"
         group by
-            stacked.kanon_person,
-            stacked.kanon_in_s,
-            stacked.kanon_in_o
+            records.kanon_person,
+            records.kanon_table
     ),
 
     counted as (
         select
             coalesce(sum(kanon_attacked), 0) as kanon_attacked,
-            coalesce(sum(kanon_synthetic), 0) as kanon_synthetic,
+            (
+                select coalesce(sum(case when kanon_s > 0 then kanon_s else 0 end), 0)
+                from classes
+            ) as kanon_synthetic,
             coalesce(sum(kanon_unique_in_original), 0) as kanon_unique_in_original,
-            coalesce(sum(kanon_unique_in_synthetic), 0) as kanon_unique_in_synthetic,
+            (
+                select coalesce(sum(case when kanon_s = 1 then kanon_s else 0 end), 0)
+                from classes
+            ) as kanon_unique_in_synthetic,
+            coalesce(sum(kanon_replicated), 0) as kanon_replicated,
             coalesce(sum(kanon_found), 0) as kanon_found,
-            coalesce(sum(kanon_copying), 0) as kanon_copying,
-            coalesce(sum(kanon_unique_found), 0) as kanon_unique_found,
-            coalesce(sum(kanon_replicated), 0) as kanon_replicated
+            (
+                select coalesce(sum(case when kanon_o > 0 then kanon_s else 0 end), 0)
+                from classes
+            ) as kanon_copying,
+            coalesce(sum(kanon_unique_found), 0) as kanon_unique_found
         from people
     ),
 
@@ -112,13 +125,12 @@ from (
             from (
                 select
                     "zip",
-                    max(kanon_in_s) as kanon_of_s,
-                    max(kanon_in_o) as kanon_of_o
+                    max(case when kanon_table = 's' then 1 else 0 end) as kanon_of_s,
+                    max(case when kanon_table = 'o' then 1 else 0 end) as kanon_of_o
                 from (
                     select
                         "zip",
-                        1 as kanon_in_s,
-                        0 as kanon_in_o
+                        's' as kanon_table
                     from "main"."patients"
                     where "zip" is not null
 
@@ -126,8 +138,7 @@ from (
 
                     select
                         "zip_code" as "zip",
-                        0 as kanon_in_s,
-                        1 as kanon_in_o
+                        'o' as kanon_table
                     from "main"."patients_original"
                     where "zip_code" is not null
                 ) as stacked
@@ -144,13 +155,12 @@ from (
             from (
                 select
                     "age",
-                    max(kanon_in_s) as kanon_of_s,
-                    max(kanon_in_o) as kanon_of_o
+                    max(case when kanon_table = 's' then 1 else 0 end) as kanon_of_s,
+                    max(case when kanon_table = 'o' then 1 else 0 end) as kanon_of_o
                 from (
                     select
                         "age",
-                        1 as kanon_in_s,
-                        0 as kanon_in_o
+                        's' as kanon_table
                     from "main"."patients"
                     where "age" is not null
 
@@ -158,8 +168,7 @@ from (
 
                     select
                         "age",
-                        0 as kanon_in_s,
-                        1 as kanon_in_o
+                        'o' as kanon_table
                     from "main"."patients_original"
                     where "age" is not null
                 ) as stacked

@@ -11,146 +11,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Literal
 
 from kanon_sql.errors import InputError, SpecError
-from kanon_sql.models.base import AT_RISK, Number
-from kanon_sql.models.population.plan import SURVEY, SURVEY_CLASSES, require_scipy
-from kanon_sql.models.reference.plan import ReferenceStep
-from kanon_sql.models.sizes.plan import HOUSEHOLDS
-from kanon_sql.plan.answers import Answers, Counted, everyone, smallest, total
-from kanon_sql.plan.plan import Plan
-from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.results.table import ATTACKERS, Risk
-from kanon_sql.sql.quoting import SLACK, exactly
-from kanon_sql.sql.tables import Row
-
-
-def risk(plan: Plan, answers: Answers) -> Risk:
-    """Re-identification risk by type of attacker (El Emam 2013, chapter 16).
-
-    Journalist and marketer risk refer to the first reference; a class with fewer people in it than
-    in the release counts with its size in the release.
-    """
-    if not answers.sizes:
-        attackers = [*ATTACKERS]
-        attackers += ["individual"] if plan.question.weight else []
-        attackers += ["household"] if plan.question.household else []
-        return Risk(dict.fromkeys(attackers))
-    name = next(iter(plan.question.references), None)
-    first = next(
-        (
-            (row, row_of_people(step, answers))
-            for step in plan.of(ReferenceStep)
-            for row in answers.rows(step.name)
-            if step.reference == name and "kanon_unions" in row
-        ),
-        None,
-    )
-    linked, of_people = first or (None, None)
-    figures = {
-        "prosecutor": _prosecutor(plan, answers),
-        "journalist": journalist(
-            linked, of_people, "at_risk", AT_RISK, by_person=plan.question.entity is not None
-        )
-        if linked and of_people
-        else None,
-        "marketer": {"average": marketer(of_people)} if of_people else None,
-        **({"individual": _individual(answers.rows(SURVEY))} if plan.question.weight else {}),
-        **({"household": _household(answers)} if plan.question.household else {}),
-    }
-    return Risk(figures)
-
-
-def row_of_people(step: ReferenceStep, answers: Answers) -> Row:
-    """A reference step's figures counted in people, each once: the row of the classes, if nobody is
-    in more than one."""
-    row = answers.people_of(step.name) or answers.row(step.name)
-    assert row is not None
-    return row
-
-
-def _prosecutor(plan: Plan, answers: Answers) -> dict[str, Any]:
-    """The attacker knows that the person is in the table: the risk is 1 / class size."""
-    return {
-        "highest": 1 / smallest(answers.sizes),
-        "average": float(average_risk(plan.question, answers)),
-        "at_risk": float(share_at_risk(answers.counted, AT_RISK)),
-        "threshold": AT_RISK,
-    }
-
-
-def _household(answers: Answers) -> dict[str, Any] | None:
-    """The chance that at least one person of a household is found, if the attacker knows that they
-    are in the table (Templ, Kowarik, Meindl 2015)."""
-    row = answers.row(HOUSEHOLDS)
-    if row is None:
-        return None
-    people = int(row["kanon_people"])
-    return {
-        "households": int(row["kanon_households"]),
-        "highest": float(row["kanon_highest"]),
-        "average": float(row["kanon_found"]) / people,
-        "at_risk": int(row["kanon_at_risk"]) / people,
-        "threshold": AT_RISK,
-    }
-
-
-def average_risk(question: ResolvedQuestion, answers: Answers) -> Fraction | float:
-    """Mean risk: classes / people, which is exact if nobody is in more than one class."""
-    counted = answers.counted
-    if question.wildcard or answers.people is not None:
-        return math.fsum(count / size for size, count in counted) / everyone(counted)
-    return Fraction(total(answers.sizes, "kanon_classes"), everyone(counted))
-
-
-def share_at_risk(counted: Counted, threshold: Number) -> Fraction:
-    """Share of people (records) whose risk is above a threshold."""
-    above = sum(count for size, count in counted if Fraction(1, size) > exactly(threshold))
-    return Fraction(above, everyone(counted))
-
-
-def journalist(
-    row: Row, of_people: Row, at_risk: str, threshold: Number, *, by_person: bool
-) -> dict[str, Any]:
-    """The attacker does not know who is in the table: the risk is 1 / people in the reference.
-
-    With an entity the average is the mean over people, each in the class with the fewest people in
-    the reference; without, it is the larger of the averages over the reference and the release.
-    """
-    average = marketer(of_people)
-    if not by_person:
-        average = max(int(row["kanon_classes"]) / int(row["kanon_unions"]), average)
-    return {
-        "highest": 1 / int(row["kanon_least_union"]),
-        "average": average,
-        "at_risk": int(of_people[f"kanon_{at_risk}_people"]) / int(of_people["kanon_sizes"]),
-        "threshold": float(threshold),
-    }
-
-
-def marketer(row: Row) -> float:
-    """The attacker links everyone: the expected share of correct links."""
-    return float(row["kanon_reidentified"]) / int(row["kanon_sizes"])
-
-
-def _individual(survey: Sequence[Row]) -> dict[str, Any] | None:
-    """Risk of each record if survey weights give the number of people that it represents."""
-    if len(survey) > SURVEY_CLASSES:
-        return None
-    risks = [
-        (individual_risk(int(row["kanon_size"]), float(row["kanon_weight"])), row) for row in survey
-    ]
-    expected = math.fsum(risk * int(row["kanon_people"]) for risk, row in risks)
-    return {
-        "expected_reidentifications": expected,
-        "highest": max(risk for risk, _ in risks),
-        "average": expected / total(survey, "kanon_people"),
-    }
-
+from kanon_sql.models.population.plan import require_scipy
+from kanon_sql.sql.quoting import SLACK
 
 COUNTABLE = 10**18
 """Upper bound of the world's population; no class needs to be larger."""
@@ -282,7 +149,7 @@ def pitman(sizes: SizeCounts, population: int) -> float:
     Source: Hoshino, Applying Pitman's sampling formula to microdata disclosure risk assessment,
     Journal of Official Statistics 17(4), 2001.
     """
-    from scipy.special import poch  # type: ignore[import-untyped]
+    from scipy.special import poch
 
     theta, alpha = pitman_parameters(sizes)
     return float(poch(theta + alpha, 1 - alpha)) * math.pow(population, alpha - 1)
@@ -528,7 +395,7 @@ def _reciprocals(first: float, terms: int) -> tuple[float, float]:
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
     """The root of `function`, which must change its sign; raises `ArithmeticError` otherwise."""
-    from scipy.optimize import brentq  # type: ignore[import-untyped]
+    from scipy.optimize import brentq
 
     if (function(low) > 0) == (function(high) > 0):
         raise ArithmeticError("no root between the bounds")

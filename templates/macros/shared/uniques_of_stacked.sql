@@ -1,0 +1,145 @@
+{#
+    Uniques of stacked counts: how many records, or people, are alone in the original and in the
+    synthetic table, by the columns of the stack, and how many of them are in both.
+
+    Raab, Nowok, Dibben 2024, Practical privacy metrics for synthetic data, arXiv:2406.16826, section
+    3.1.
+#}
+
+{#
+    One row with several figures. Each has a `name`, the table `of` which it counts records, and the
+    predicate on the class in which they are. A person counts once, if any of their classes has it.
+#}
+{% macro stacked_figures(stack, figures) %}
+with
+
+{{ kanon_sql.ctes_of_stacked_figures(stack, figures) | trim }}
+
+{{ kanon_sql.sums_of_stacked_figures(stack, figures) | trim }}
+{%- endmacro %}
+
+
+{# CTEs of the classes, and of the people with what holds for any of their classes. #}
+{% macro ctes_of_stacked_figures(stack, figures) %}
+{{ kanon_sql.ctes_of_stacked_classes(stack) | trim }}
+{%- if stack.people %},
+
+{{ kanon_sql.cte_of_people(stack, figures) | trim }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# CTE of the people of any of the classes. #}
+{% macro cte_of_people(stack, figures) %}
+-- Each person with what holds for any of their classes.
+people as (
+    select
+        records.kanon_person,
+        records.kanon_table
+{%- for figure in figures if kanon_sql.is_of_people(stack, figure) %},
+        {{ kanon_sql.greatest_flag("records.kanon_table = '" ~ figure.of ~ "' and " ~ figure.predicate) }} as {{ figure.name }}
+{%- endfor %}
+
+    from (
+        {{ kanon_sql.stacked_records(stack, of_people=true) | trim | indent(8) }}
+    ) as records
+    inner join classes
+        on {{ kanon_sql.same_class(stack.columns, "classes", "records", other_is_set=true) | indent(8) }}
+    group by
+        records.kanon_person,
+        records.kanon_table
+)
+{%- endmacro %}
+
+
+{# The sums of the figures, in one row. #}
+{% macro sums_of_stacked_figures(stack, figures) %}
+select
+{% for figure in figures %}
+    {{ kanon_sql.sum_of_figure(stack, figure) | trim }} as {{ figure.name }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ "people" if stack.people else "classes" }}
+{%- endmacro %}
+
+
+{# Whether a figure counts people, as its table has some. #}
+{% macro is_of_people(stack, figure) -%}
+{% set tables = stack.tables | selectattr("letter", "equalto", figure.of) | list -%}
+{{ return(tables[0].person is not none) }}
+{%- endmacro %}
+
+
+{# A figure of the whole table; of a table without people it counts records. #}
+{% macro sum_of_figure(stack, figure) -%}
+{% set of_records = "coalesce(sum(case when " ~ figure.predicate ~ " then kanon_" ~ figure.of ~ " else 0 end), 0)" -%}
+{% if kanon_sql.is_of_people(stack, figure) -%}
+coalesce(sum({{ figure.name }}), 0)
+{%- elif stack.people -%}
+(
+        select {{ of_records }}
+        from classes
+    )
+{%- else -%}
+{{ of_records }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# The figures of those alone: how many are in the original, and again in the synthetic table. #}
+{% macro figures_of_uniques(with_holdout) -%}
+{{ return([
+    {"name": "kanon_attacked", "of": "o", "predicate": "kanon_o > 0"},
+    {"name": "kanon_synthetic", "of": "s", "predicate": "kanon_s > 0"},
+    {"name": "kanon_unique_in_original", "of": "o", "predicate": "kanon_o = 1"},
+    {"name": "kanon_unique_in_synthetic", "of": "s", "predicate": "kanon_s = 1"},
+    {"name": "kanon_replicated", "of": "o", "predicate": "kanon_o = 1 and kanon_s = 1"},
+] + ([
+    {"name": "kanon_holdout", "of": "h", "predicate": "kanon_h > 0"},
+    {"name": "kanon_found_in_holdout", "of": "h", "predicate": "kanon_s > 0"},
+] if with_holdout else []) + kanon_sql.figures_of_found(with_holdout, once=true)) }}
+{%- endmacro %}
+
+
+{#
+    The figures of those found in the synthetic table, or found `once`. With a holdout, who is alone in the original
+    and the holdout together: alone in the smaller table is more usual, and would pass for memory
+    (definition of the comparison).
+#}
+{% macro figures_of_found(with_holdout, once) -%}
+{% set alone = "kanon_o + kanon_h = 1 and kanon_s " ~ ("= 1" if once else "> 0") %}
+{{ return([
+    {"name": "kanon_found", "of": "o", "predicate": "kanon_s > 0"},
+    {"name": "kanon_copying", "of": "s", "predicate": "kanon_o > 0"},
+    {"name": "kanon_unique_found", "of": "o", "predicate": "kanon_o = 1 and kanon_s > 0"},
+] + ([
+    {"name": "kanon_alone_in_original", "of": "o", "predicate": alone},
+    {"name": "kanon_alone_in_holdout", "of": "h", "predicate": alone},
+] if with_holdout else [])) }}
+{%- endmacro %}
+
+
+{#
+    Failures of a generic test of them: the number called `failures` of the records (people). `sums`
+    is the row of figures, after its `ctes`.
+#}
+{% macro failures_of_uniques(stack, ctes, sums, failures, columns, max_share, max_excess) %}
+{% set ctes_of_test %}
+with
+
+{{ ctes | trim }},
+
+counted as (
+    {{ sums | trim | indent(4) }}
+)
+{%- endset %}
+{{ kanon_sql.synthetic_failures(
+    stack, ctes_of_test,
+    failures="measured." ~ failures,
+    columns=["kanon_attacked", "kanon_unique_in_original", "kanon_unique_found"] + columns,
+    over=[kanon_sql.more_than_share("measured." ~ failures, max_share, "measured.kanon_attacked")] if max_share is not none else [],
+    max_excess=max_excess,
+    compared={
+        "x": "kanon_alone_in_original", "n": "kanon_attacked", "y": "kanon_alone_in_holdout", "m": "kanon_holdout",
+    }
+) }}
+{%- endmacro %}
