@@ -45,8 +45,17 @@ QUICK_SEEDS = 2
 """Of the tables that a test draws, the first ones are in the quick tests, and all in the slow."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--one-case", action="store_true", help="of each test with parameters, its first case"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark a test by the words of its file, its name and its `database`: `-m "not spark"`."""
+    if config.getoption("one_case"):
+        first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+        items[:] = [item for item in items if first[item.nodeid.partition("[")[0]] is item]
     for item in items:
         assert isinstance(item, pytest.Function)
         callspec = getattr(item, "callspec", None)

@@ -654,17 +654,20 @@ def test_what_a_killed_run_leaves_is_removed_by_the_next_one(monkeypatch, tmp_pa
     assert [*spills.iterdir(), *Path().glob(".release.csv.*")] == []
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 @pytest.mark.parametrize(
-    ("room", "step", "before", "after", "code", "there"),
+    ("room", "step", "before", "after", "code", "there", "name"),
     [
-        ("results.writing", "put_in_place", "", "pass", 0, True),
-        ("anonymizing.release.delivery", "put_in_place", "stop()", "pass", 130, False),
-        ("anonymizing.release.delivery", "put_in_place", "pass", "stop()", 0, True),
-        ("anonymizing.anonymizer", "delivered", "pass", "stop()", 0, True),
-        ("anonymizing.anonymizer", "planned", "pass", "stop()", 130, False),
-        ("results.writing", "check_writable", "stop()", "pass", 130, False),
-        ("auditing.opening", "connect", "pass", "stop()", 130, False),
+        ("results.writing", "put_in_place", "", "pass", 0, True, "SIGTERM"),
+        ("anonymizing.release.delivery", "put_in_place", "stop()", "pass", 130, False, "SIGTERM"),
+        ("anonymizing.release.delivery", "put_in_place", "stop()", "pass", 130, False, "SIGHUP"),
+        ("anonymizing.release.delivery", "put_in_place", "stop()", "pass", 130, False, "SIGINT"),
+        ("anonymizing.release.delivery", "put_in_place", "pass", "stop()", 0, True, "SIGTERM"),
+        ("anonymizing.release.delivery", "put_in_place", "pass", "stop()", 0, True, "SIGHUP"),
+        ("anonymizing.release.delivery", "put_in_place", "pass", "stop()", 0, True, "SIGINT"),
+        ("anonymizing.anonymizer", "delivered", "pass", "stop()", 0, True, "SIGHUP"),
+        ("anonymizing.anonymizer", "planned", "pass", "stop()", 130, False, "SIGINT"),
+        ("results.writing", "check_writable", "stop()", "pass", 130, False, "SIGTERM"),
+        ("auditing.opening", "connect", "pass", "stop()", 130, False, "SIGHUP"),
     ],
 )
 def test_a_signal_ends_with_130_or_once_a_file_is_in_place_with_what_was_decided(

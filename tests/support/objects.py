@@ -210,11 +210,14 @@ def waiting(web: Web, folder: Path) -> dict[str, Any]:
             ended_by_signals(command), stderr=subprocess.PIPE, text=True,
             env={**os.environ, "TMPDIR": str(spill)},
         )  # fmt: skip
-        web.late.wait()
-        started = time.monotonic()
-        if not limit:
-            process.send_signal(signal.SIGINT)
-        _, said = process.communicate()
+        try:
+            assert web.late.wait(60), "the server was not asked"
+            started = time.monotonic()
+            if not limit:
+                process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
         found[name] = [process.returncode, time.monotonic() - started < 20, said.strip()]
     found["left"] = sorted(file.name for file in spill.iterdir())
     return found

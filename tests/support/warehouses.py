@@ -130,9 +130,14 @@ def postgres_server() -> Iterator[str]:
         text=True,
     ) as starter:
         assert starter.stdout is not None
-        address = starter.stdout.readline().strip()
-        assert address, "Postgres did not start"
-        yield address
+        try:
+            address = starter.stdout.readline().strip()
+            assert address, "Postgres did not start"
+            yield address
+        finally:
+            with suppress(subprocess.TimeoutExpired):
+                starter.communicate(timeout=60)
+            starter.kill()
 
 
 @contextmanager
