@@ -17,6 +17,9 @@ from xdist.scheduler import LoadScopeScheduling
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
+# The commands that the tests start, thousands of them, would each compile all that they import.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # What is collected of ten thousand tests stays until the end: nothing of it is garbage, and each
 # collection of garbage would go through all of it again.
 gc.disable()
