@@ -406,7 +406,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 
 def test_an_audit_loads_the_families_that_it_asks_about(tmp_path: Path) -> None:
-    """And those that a spec, a policy and the plan of classes are made of."""
+    """And those that the plan of classes is made of."""
     (tmp_path / "people.csv").write_text("zip\n0213\n0213\n")
     code = (
         "import sys; from kanon_sql.cli import main; "
@@ -418,7 +418,7 @@ def test_an_audit_loads_the_families_that_it_asks_about(tmp_path: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
     )
 
-    assert run.stdout.splitlines()[-1] == "['sizes', 'values', 'cells']"
+    assert run.stdout.splitlines()[-1] == "['sizes', 'values']"
 
 
 def test_no_annotation_of_a_pydantic_model_is_a_text() -> None:

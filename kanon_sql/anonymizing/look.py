@@ -46,7 +46,8 @@ from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import BoundColumn, DataFacts, ResolvedQuestion
 from kanon_sql.plan.resolve import resolve
 from kanon_sql.plan.steps import ShownStep
-from kanon_sql.question.spec import AuditSpec, table_spec
+from kanon_sql.question.question_parts import ReviewedSpec
+from kanon_sql.question.spec import AuditSpec
 from kanon_sql.question.table import TableSpec
 from kanon_sql.results.table import TableResult
 from kanon_sql.sql.macros import render
@@ -178,22 +179,26 @@ class Look:
         question = self._question(levels, checks, without, sensitive=sensitive)
         on_set = self._on_set(question, levels)
         steps = [step for step in plan_audit(on_set).steps if not isinstance(step, ShownStep)]
-        if show_values:
-            steps += plan_audit(question).of(ShownStep)
+        shown = plan_audit(question).of(ShownStep) if show_values else []
         # Its columns are described as those of the records, and its checks are those of the steps.
         described = replace(
             question, sensitive=on_set.sensitive, entity=on_set.entity, checks=on_set.checks
         )
-        plan = Plan(described, tuple(steps)).without(OtherColumnsStep)
-        result = answered(plan, self._session(self.hub), show_values)
+        counted = Plan(described, tuple(steps)).without(OtherColumnsStep)
+        answers = Answers(shows_values=show_values)
+        run_steps(counted.steps, self._session(self.hub), answers)
+        run_steps(shown, self._session(self.engine), answers)
+        plan = replace(counted, steps=(*counted.steps, *shown))
+        result = answered(plan, self._session(self.hub), answers)
         return replace(result, engine=self.engine.name)
 
-    def beside(self, insensitive: Sequence[str], identifiers: Sequence[str]) -> tuple[str, ...]:
+    def beside(
+        self, insensitive: Mapping[str, ReviewedSpec], identifiers: Sequence[str]
+    ) -> tuple[str, ...]:
         """The warnings about columns that no check reads, at raw values: who is alone in them and
         the quasi-identifiers together."""
-        reviewed = table_spec(source="", insensitive=list(insensitive)).insensitive
-        update = {"identifiers": list(identifiers), "insensitive": reviewed, "checks": []}
-        spec = self.spec.model_copy(update={**update, "levels": {}})
+        roles = {"identifiers": list(identifiers), "insensitive": dict(insensitive)}
+        spec = self.spec.model_copy(update={**roles, "checks": [], "levels": {}})
         question = bind(resolve(spec, self.table, {}), self._facts)
         plan, answers = plan_audit(question), Answers()
         if others := plan.of(OtherColumnsStep):
@@ -238,8 +243,7 @@ class Look:
         """What the violating records of a node lose."""
         found: dict[Node, Suppressed] = {}
         k = max((check.k or 1 for check in checks if isinstance(check, KAnonymity)), default=1)
-        self.sets.question = self._question({}, checks, (), sensitive=True)
-        self.sets.__dict__.pop("_keyed", None)
+        self.sets.ask(self._question({}, checks, (), sensitive=True))
         if sensitive_requirements(self.sets.question):
             found = self._statistics.queries.violating([node], k)
         elif checks:

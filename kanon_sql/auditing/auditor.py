@@ -142,7 +142,7 @@ class RecordsSubject:
             raise self.spec.with_location(error, self.index) from None
 
     def answered(self, session: Session, show_values: bool) -> TableResult:
-        return answered(self.plan, session, show_values)
+        return answered(self.plan, session, Answers(shows_values=show_values))
 
     def failed(self, session: Session, error: str) -> TableResult:
         return _result(self.plan, "error", session, error=error)
@@ -189,9 +189,10 @@ def _label_preconditions(question: ResolvedQuestion) -> Iterator[Precondition]:
         yield from without_label(question, first, question.table, relation, name)
 
 
-def answered(plan: Plan, session: Session, show_values: bool = False) -> TableResult:
-    """Run a plan and compute the verdicts from its rows. Raises `InputError` or `EngineError`."""
-    answers = Answers(shows_values=show_values)
+def answered(plan: Plan, session: Session, answers: Answers | None = None) -> TableResult:
+    """Run the steps of a plan that have no answer yet, and compute the verdicts from their rows.
+    Raises `InputError` or `EngineError`."""
+    answers = answers or Answers()
     run_steps(plan.steps, session, answers)
     refuse_unanswerable(plan, answers)
     refuse_changed(plan, answers)
@@ -218,7 +219,7 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
         warnings=tuple(dict.fromkeys(sentences)),
         checks=checks,
         policies=policies,
-        shown=_shown(plan, answers) if show_values and [*plan.of(ShownStep)] else None,
+        shown=_shown(plan, answers) if answers.shows_values and [*plan.of(ShownStep)] else None,
         **measured,
     )
 

@@ -258,14 +258,13 @@ def of_columns(
     flag: str, pairs: Iterable[str], read: Callable[[str, str], Read]
 ) -> dict[str, Read]:
     """Each COL=VALUE by its column; `read` takes the value and the pair."""
-
-    values = [(*of_column(flag, pair), pair) for pair in pairs]
+    triples = [(*of_column(flag, pair), pair) for pair in pairs]
     with Faults() as faults:
         with faults.collected():
-            names = [name for name, *_ in values]
+            names = [name for name, *_ in triples]
             refuse_repeated(names, f'{flag} names "{{}}" twice. Name it once.')
         with faults.collected():
-            parsed = read_each(lambda value: read(*value[1:]), values)
+            parsed = read_each(lambda triple: read(triple[1], triple[2]), triples)
     return dict(zip(names, parsed, strict=True))
 
 

@@ -23,19 +23,20 @@ def audit_command(view: PageView) -> str:
 
 
 def commands(view: PageView, suppressed: int | None) -> Iterator[tuple[str, str]]:
-    """Each command after what it does; the release leaves out so many records. None if that are
-    all: then there is no release."""
+    """Each command after what it does. `suppressed` is the number of records that the release
+    leaves out, None where these are all records, so that there is no release."""
     yield "Audit at these levels:", audit_command(view)
     if not view.question.k or suppressed is None:
         return
-    job, (words, _) = release_options(view, suppressed), _words(view)
+    job, (words, _), spec = release_options(view, suppressed), _words(view), view.spec
     is_local = job.algorithm == "local"
-    is_in_file = words == [view.table.spec_file] and bool(view.spec.levels)
+    is_in_file = words == [view.table.spec_file] and bool(spec.levels)
     options = {
         "--algorithm": "local" if is_local else "",
         "--level": "" if is_in_file else _at(job.levels),
         "--max-suppressed": str(job.max_suppressed),
-        "--unassigned": "error" if view.undecided else "",
+        "--unassigned": "error" if view.undecided else _unless("warn", spec.unassigned),
+        "--entity-in-release": _unless("keep", spec.entity_in_release),
         "--output": f"release.{view.table.release_kind}",
     }
     words += [word for option, text in options.items() if text for word in (option, text)]
@@ -44,6 +45,10 @@ def commands(view: PageView, suppressed: int | None) -> Iterator[tuple[str, str]
     of_search = " of the local search" if is_local else ""
     does = f"Write the release{of_search or (left_out if suppressed else '')}:"
     yield does, shlex.join(["kanon-sql", "anonymize", *words])
+
+
+def _unless(default: str, chosen: str) -> str:
+    return "" if chosen == default else chosen
 
 
 def release_options(view: PageView, suppressed: int) -> ReleaseOptions:

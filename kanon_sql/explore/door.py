@@ -107,7 +107,12 @@ class Door(ThreadingHTTPServer):
     def answer(self, view: PageView, form: Mapping[str, str] | None) -> Any:
         """The page or the file of a question, kept until a file changes; that of a form that saves
         is new."""
-        has_changed, key = self.table.recount(), view.to(view.route)
+        key = view.to(view.route)
+        try:
+            has_changed = self.table.recount()
+        except Exception:
+            self.pages.clear()
+            raise
         if has_changed:
             self.pages.clear()
         if form is None and key in self.pages:

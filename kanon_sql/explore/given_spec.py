@@ -29,8 +29,9 @@ def thresholds_of(spec: TableSpec) -> dict[str, Any]:
                 "kanon-sql audit answers it."
             )
     for key in ("l", "t"):
-        named = {getattr(check, "sensitive", None) for check in spec.checks if hasattr(check, key)}
-        if named and {*spec.sensitive} - named and None not in named:
+        given = (getattr(check, "sensitive", None) for check in spec.checks if hasattr(check, key))
+        named = {name and name.casefold() for name in given}
+        if named and {name.casefold() for name in spec.sensitive} - named and None not in named:
             raise SpecError(
                 f"explore checks {key} of every sensitive attribute, and the spec of some. "
                 "kanon-sql audit answers it."

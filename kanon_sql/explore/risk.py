@@ -17,7 +17,8 @@ from kanon_sql.report.signed.figures import curve_of, sizes_of
 from kanon_sql.report.words import numbers, tables
 
 COUNTED_WITHOUT = 2_000_000
-"""Number of classes up to which those without each of the quasi-identifiers are counted."""
+"""Number of classes times quasi-identifiers up to which the figures without each of them are
+counted unasked."""
 
 
 def page(view: PageView) -> Page:

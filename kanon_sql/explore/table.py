@@ -39,7 +39,8 @@ KEPT = 3
 """Number of looks that are kept open; of a large table one, which needs the memory."""
 ROLE_OF = {key: role for role, key in ROLES.items()}
 _OTHER_COLUMNS = (
-    "the columns of the table are no longer those that this page began with. Start explore again."
+    "The table has other columns than this page began with. Bring those back, or start explore "
+    "again."
 )
 
 
@@ -131,20 +132,20 @@ class ExploredTable:
 
     def recount(self) -> bool:
         """Whether a file has changed since it was read; then everything is read again. Raises
-        `SpecError`, from then on, for a table of other columns."""
-        if self._has_other_columns:
-            raise SpecError(_OTHER_COLUMNS)
+        `SpecError` as long as the table has other columns."""
         try:
             self._engine.verify_unchanged()
         except EngineError:
             columns, self.given = self.columns, self._as_given
             self.close()
             self._open()
-            self.begin()
-            if self.names != [column.name for column in columns]:
-                self.columns, self._has_other_columns = columns, True
-                raise SpecError(_OTHER_COLUMNS) from None
-            return True
+            self._has_other_columns = self.names != [column.name for column in columns]
+            if not self._has_other_columns:
+                self.begin()
+                return True
+            self.columns = columns
+        if self._has_other_columns:
+            raise SpecError(_OTHER_COLUMNS)
         return False
 
     @property
@@ -186,7 +187,8 @@ class ExploredTable:
                 for role, column in columns_by_role(self._roles)
                 if role.key in ROLE_OF
             }
-            levels = {name: level for name, level in spec.levels.items() if level}
+            given = spec.levels.items()
+            levels = {find(name, self._table).name: level for name, level in given if level}
             return Question(roles, self._builders, levels, **thresholds_of(spec))
         by_name = proposed_by_name(self.columns)
         proposed = self.proposal().spec.columns if self.is_measured else by_name
@@ -251,7 +253,8 @@ class ExploredTable:
 
     def spec(self, question: Question) -> TableSpec:
         """The spec of a question. Raises `SpecError`."""
-        whys = self.given.insensitive
+        given = self.given.insensitive.items()
+        whys = {find(name, self._table).name: why for name, why in given}
         return self.base_spec(
             quasi_identifiers={
                 name: self.files.get(name) or built(question.hierarchies.get(name, SUPPRESS))

@@ -65,6 +65,7 @@ class Turns:
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[Turn | None] = queue.SimpleQueue()
         self._current: Turn | None = None
+        self._closing: Turn | None = None
         self._lock = threading.Lock()
         """Held where the current turn begins, ends or is cancelled."""
         self._engines: weakref.WeakSet[Engine] = weakref.WeakSet()
@@ -100,15 +101,12 @@ class Turns:
 
     def end(self, last: Callable[[], Any], seconds: float) -> None:
         """Give up every turn and answer a last one, which closes what is open."""
-        closing = Turn(last)
+        closing = self._closing = Turn(last)
         self._waiting.put(closing)
         self._waiting.put(None)
-        self._closing = closing
         if (current := self._current) is not None and current is not closing:
             self.leave(current, seconds)
         self._thread.join(seconds)
-
-    _closing: Turn | None = None
 
     def _work(self) -> None:
         while (turn := self._waiting.get()) is not None:

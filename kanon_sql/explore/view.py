@@ -118,8 +118,7 @@ class PageView:
 
     def warnings(self) -> Iterator[Block]:
         """All warnings."""
-        of = self.question.of
-        of_others = self.look.beside(of("insensitive"), of("identifier"))
+        of_others = self.look.beside(self.spec.insensitive, self.spec.identifiers)
         if self.question.raised:
             of_others = tuple(f"At raw values: {each[:1].lower()}{each[1:]}" for each in of_others)
         warnings = (*self.result.warnings, *of_others)

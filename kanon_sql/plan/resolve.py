@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from kanon_sql.errors import Faults, SpecError, located, no_first_records, option
@@ -80,7 +80,7 @@ def _with_columns(spec: TableSpec, table: Table, *, may_lack_columns: bool) -> R
     columns: dict[str, Any] = {
         role.key: _columns(role, names[role.key], table)
         for role in ROLES
-        if role.key in Roles.__dataclass_fields__
+        if role.key in {field.name for field in fields(Roles)}
     }
     roles = Roles(spec=spec, table=table, levels={}, **columns)
     return replace(roles, levels=levels_of(spec.levels, roles.generalisable))

@@ -52,6 +52,8 @@ class ProposedColumn:
     """The formats that fit all its texts, which are dates; several where no day is above 12."""
     hierarchy: Mapping[str, Any] = field(default_factory=dict)
     """The hierarchy of a quasi-identifier that was chosen, in place of levels."""
+    why: str | None = None
+    """Why somebody found an insensitive column harmless."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def _lines(spec: ProposedSpec) -> Iterator[str]:
     of = f"{printable(spec.table)}: {plural(spec.records, 'record')}"
     yield from _comment(
         f"Chosen with kanon-sql explore for {of}. "
-        "This file has no value of the table, unless a column name is one."
+        "This file has no value of the table, unless a column name or a condition has one."
         if spec.chosen
         else f"A first spec, proposed from {of}. "
         "It is guessed from names and counts, so nothing is decided yet: read every line. The "
@@ -158,8 +160,13 @@ def _names(spec: ProposedSpec, section: Section, meaning: str) -> Iterator[str]:
     yield ""
     yield from _comment(meaning, "    ")
     yield f"    {section}:"
+    has_whys = any(column.why for column in columns)
     for column in columns:
-        yield f"      - {scalar(column.name)}{_reason_comment(column.reason)}"
+        name = scalar(column.name)
+        if has_whys:
+            yield f"      {name}: {_flow({'why': column.why} if column.why else {})}"
+        else:
+            yield f"      - {name}{_reason_comment(column.reason)}"
 
 
 def _quasi_identifiers(spec: ProposedSpec) -> Iterator[str]:
@@ -396,11 +403,13 @@ def chosen_spec(
     """The spec file of what a person chose, whose paths are relative to `output`."""
     sections: dict[Section, Iterable[str]] = {
         "identifiers": spec.identifiers, "sensitive": spec.sensitive,
-        "insensitive": spec.insensitive, "undecided": undecided,
+        "undecided": undecided,
     }  # fmt: skip
     columns = [
         ProposedColumn(name, section, "") for section, names in sections.items() for name in names
     ]
+    for name, reviewed in spec.insensitive.items():
+        columns.append(ProposedColumn(name, "insensitive", "", why=reviewed.why))
     for name, hierarchy in spec.quasi_identifiers.items():
         written = hierarchy.model_dump(exclude_defaults=True) or {"levels": [SUPPRESS]}
         if isinstance(file := written.get("hierarchy"), str) and not spec.connect:

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any, TypeVar
 
 from kanon_sql.models.catalogue import ALL_MODELS, CELL_MODELS
@@ -125,12 +126,14 @@ def _models(hidden: Collection[str]) -> set[str]:
     """The models of which a parameter is confidential. A concentration rule bounds the others: a
     table that is safe under (2,k) is safe under p% for a p that follows from k."""
     models = {path.partition(".")[0] for path in hidden}
-    return models | (CONCENTRATION if models & CONCENTRATION else set())
+    return models | (_of_concentration() if models & _of_concentration() else set())
 
 
-CONCENTRATION = {
-    name for name, model in CELL_MODELS.items() if getattr(model, "of_concentration", False)
-}
+@cache
+def _of_concentration() -> frozenset[str]:
+    return frozenset(
+        name for name, model in CELL_MODELS.items() if getattr(model, "of_concentration", False)
+    )
 
 
 def _check(check: CheckResult, hidden: Collection[str], size: int) -> CheckResult:
@@ -145,7 +148,7 @@ def _check(check: CheckResult, hidden: Collection[str], size: int) -> CheckResul
         return replace(check, details={**check.details, "alone": None}, baseline=baseline)
     if pooled := _pooled(check, size):
         return replace(check, achieved=pooled, baseline=baseline)
-    if check.model in CONCENTRATION and size > 1:
+    if check.model in _of_concentration() and size > 1:
         return replace(check, achieved=_coarse(check), baseline=baseline)
     return check
 

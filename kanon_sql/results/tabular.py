@@ -1,4 +1,4 @@
-"""Figures that convert to a data frame."""
+"""The conversion of figures to data frames."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Tabular:
         rows, holds JSON texts."""
         arrow = imported("pyarrow")
         rows = self.rows()
-        columns = {name: [row.get(name) for row in rows] for row in rows for name in row}
+        names = dict.fromkeys(name for row in rows for name in row)
+        columns = {name: [row.get(name) for row in rows] for name in names}
         return arrow.table({name: _one_type(column, arrow) for name, column in columns.items()})
 
 

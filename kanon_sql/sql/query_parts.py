@@ -66,9 +66,8 @@ def is_cut(node: exp.Expr) -> bool:
     """Whether ORDER BY decides which records there are."""
     distinct = node.args.get("distinct")
     is_first = isinstance(distinct, exp.Distinct) and distinct.args.get("on")
-    return bool(
-        node.args.get("order") and (node.args.get("limit") or node.args.get("fetch") or is_first)
-    )
+    is_part = node.args.get("limit") or node.args.get("offset") or is_first
+    return bool(node.args.get("order") and is_part)
 
 
 def is_not_null(node: exp.Expr) -> bool:

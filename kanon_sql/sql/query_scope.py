@@ -31,12 +31,8 @@ from kanon_sql.sql.flow_rules import (
 
 TELLING = ("identifier", "personal", "sensitive")
 """The roles of which a missing partner tells the value."""
-
-
 KEYS = ("entity", "weight")
 """The roles that neither a lookup nor a missing partner tells."""
-
-
 _ROUNDS = 50
 UNNAMED = "column "
 """What the name of a column without one begins with, followed by its place."""
@@ -366,6 +362,7 @@ def starred(scope: QueryScope) -> Relation:
         ),
         rest=merged([NOTHING, *(source.rest for source in scope.sources)]),
         is_groups=not are_records(scope.sources),
+        has_loose_key=any(each.is_groups and each.has_loose_key for each in relations),
         is_unknown=any(each.is_unknown for each in relations),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,14 +44,18 @@ class Cache:
         self,
         dialect: str,
         node: str,
+        kind: str,
         sql: str,
+        keys: Sequence[str],
         roles: Sequence[str],
         before: Sequence[Relation],
     ) -> str:
-        """The checksum of a node's SQL, its roles and what it refs; empty without a folder."""
+        """The checksum of a node's SQL, the keys of a snapshot, its roles and what it refs; empty
+        without a folder."""
         if self._file is None:
             return ""
-        parts = [VERSION, dialect, node, sql, *roles, *map(self._digest, before)]
+        tables = [*map(self._digest, before)]
+        parts = [VERSION, version("sqlglot"), dialect, node, kind, sql, [*keys], [*roles], tables]
         return sha256(json.dumps(parts).encode()).hexdigest()
 
     def _digest(self, relation: Relation) -> str:
@@ -65,13 +70,13 @@ class Cache:
         if stored is None:
             return None
         try:
-            found = _found(stored)
-            for unique_id, digest in stored["digests"].items():
-                relation = relation_of(unique_id)
-                if relation is None or self._digest(relation) != digest:
-                    return None
+            found, digests = _found(stored), [*stored["digests"].items()]
         except (KeyError, TypeError, ValueError, AttributeError):
             return None
+        for unique_id, digest in digests:
+            relation = relation_of(unique_id)
+            if relation is None or self._digest(relation) != digest:
+                return None
         self._used[key] = stored
         return found
 

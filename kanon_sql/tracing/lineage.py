@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import get_args
 
-from kanon_sql.errors import InputError, NoDataError, SpecError, did_you_mean, option
+from kanon_sql.errors import InputError, NoDataError, option
 from kanon_sql.question.dbt.manifest import Manifest
 from kanon_sql.question.dbt.node import refuse_unknown
 from kanon_sql.results.lineage import Gate, LineageSummary, ModelLineage, ProjectLineage
@@ -16,7 +15,7 @@ from kanon_sql.tracing.cache import Cache
 from kanon_sql.tracing.exposure import listed, model_lineage
 from kanon_sql.tracing.people import People, compositions
 from kanon_sql.tracing.project import FollowedProject, declared_roles
-from kanon_sql.tracing.result import NOTHING_PUBLISHED, LineageResult
+from kanon_sql.tracing.result import NOTHING_PUBLISHED, LineageResult, refuse_unknown_gate
 
 
 def followed(manifest: Manifest, cache: str | Path | None = None) -> FollowedProject:
@@ -55,11 +54,8 @@ def lineage_of(
     Raises the errors of `followed`, and `NoDataError` for a selection without a model or a gate
     about none.
     """
-    if gate is not None and gate not in get_args(Gate):
-        raise SpecError(
-            f"there is no gate {gate!r}; there are {' and '.join(get_args(Gate))}."
-            f"{did_you_mean(str(gate), get_args(Gate))}"
-        )
+    if gate is not None:
+        refuse_unknown_gate(gate)
     if Path(manifest).suffix.lower() in (".yml", ".yaml"):
         raise InputError(
             f"{manifest} is YAML, and lineage takes the manifest of a dbt project, "

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from kanon_sql.results.lineage import ComposedTest, Composition, ModelLineage
-from kanon_sql.sql.flow_rules import DERIVED, PERSONS, Origin
+from kanon_sql.sql.flow_rules import DERIVED, Origin
 from kanon_sql.sql.query_scope import Relation
 
-TELLING = ("quasi_identifier", "event", "personal", "sensitive")
+OF_A_PERSON = ("quasi_identifier", "event", "personal", "sensitive")
 """The roles that tell something of a person."""
 
 
@@ -54,20 +54,20 @@ def compositions(
             f"{origin.node}.{origin.column}"
             for column in columns
             for origin, how in column.flows.items()
-            if origin.role in TELLING and how <= DERIVED
+            if origin.role in OF_A_PERSON and how <= DERIVED
         }
-        keys = {each for column in columns for each in column.persons if each.role in PERSONS}
+        keys = {each for column in columns for each in column.persons}
         for name in people.classes(keys):
             by_people.setdefault(name, []).append(model)
     for name, about in sorted(by_people.items()):
+        ordered = sorted(about, key=lambda each: each.name)
         together = set().union(*(carried[model.name] for model in about))
         beyond = {
             model.name: tuple(sorted(together - carried[model.name]))
-            for model in sorted(about, key=lambda each: each.name)
+            for model in ordered
             if together - carried[model.name]
         }
         if beyond:
-            ordered = sorted(about, key=lambda each: each.name)
             yield Composition(
                 name,
                 tuple(model.name for model in ordered),

@@ -91,7 +91,10 @@ class FollowedProject:
             )
 
     def _relation(self, unique_id: str) -> Relation | None:
-        """The relation of a node, after those that it reads; None while it is being read."""
+        """The relation of a node, after those that it reads; None while it is being read, and for a
+        node that is gone."""
+        if unique_id not in self.nodes:
+            return None
         ahead = [(unique_id, False)]
         while ahead:
             each, is_ready = ahead.pop()
@@ -116,7 +119,9 @@ class FollowedProject:
             found = Found(Relation(is_open=True))
         else:
             found = self._read(node)
-        relation = replace(self._declared(node, found.relation), node=node.unique_id)
+        declared = self._declared(node, found.relation)
+        # What the rows of its query were asked by stays there.
+        relation = replace(declared, node=node.unique_id, asks=NOTHING, is_correlated=False)
         self.relations[node.unique_id] = relation
         self.same |= found.same
         self.without_entity[node.unique_id] = found.without_entity
@@ -136,7 +141,13 @@ class FollowedProject:
             each: self.relations[each] for each in self._before(node) if each in self.relations
         }
         key = self.cache.key(
-            self.dialect or "", node.unique_id, node.sql, roles, [*before.values()]
+            self.dialect or "",
+            node.unique_id,
+            node.kind,
+            node.sql,
+            node.keys,
+            roles,
+            [*before.values()],
         )
         found = self.cache.get(key, self._relation)
         if found is None:
@@ -243,9 +254,8 @@ class FollowedProject:
 def declared_roles(node: Node) -> dict[str, str]:
     """The role of each column in a node's YAML and tests, with the columns marked as personal."""
     roles = {name: role for role in NAMES for name in node.with_role(role)}
-    for role in ("entity",):
-        if node.meta.get(role):
-            roles.setdefault(str(node.meta[role]), role)
+    if entity := node.meta.get("entity"):
+        roles.setdefault(str(entity), "entity")
     known = {name.casefold() for name in roles}
     return roles | {name: PERSONAL for name in node.personal if name.casefold() not in known}
 
@@ -262,12 +272,12 @@ def _as_one(relations: Sequence[Relation]) -> Relation | None:
     columns: dict[str, tuple[str, TracedColumn]] = {}
     for relation in relations:
         for name, column in relation.columns:
-            first = columns.setdefault(name.casefold(), (name, column))
-            # A role that both declare has one origin, the first.
-            roles = {origin.role for origin in first[1].flows}
-            more = {origin: how for origin, how in column.flows.items() if origin.role not in roles}
-            both = merged([first[1], column._replace(flows=more)])
-            columns[name.casefold()] = (first[0], both)
+            first, found = columns.setdefault(name.casefold(), (name, column))
+            if found is not column:
+                # A role that both declare has one origin, the first.
+                roles = {origin.role for origin in found.flows}
+                flows = {each: how for each, how in column.flows.items() if each.role not in roles}
+                columns[name.casefold()] = first, merged([found, column._replace(flows=flows)])
     return replace(
         relations[0],
         columns=tuple(columns.values()),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from kanon_sql.errors import NoDataError, PrivacyViolation, SpecError, plural
+from kanon_sql.errors import NoDataError, PrivacyViolation, SpecError, did_you_mean, plural
 from kanon_sql.report.display import Displayed
 from kanon_sql.results.json_part import UNWRITTEN
 from kanon_sql.results.lineage import Composition, Gate, ModelLineage, ProjectLineage
@@ -16,6 +16,15 @@ from kanon_sql.results.tabular import Rows
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block
+
+
+def refuse_unknown_gate(gate: str) -> None:
+    """Raise `SpecError` unless it is a gate."""
+    if gate not in get_args(Gate):
+        raise SpecError(
+            f"there is no gate {gate!r}; there are {' and '.join(get_args(Gate))}."
+            f"{did_you_mean(str(gate), get_args(Gate))}"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,8 +72,7 @@ class LineageResult(Displayed, Written):
 
         Raises `NoDataError` if no model is published.
         """
-        if gate not in ("published", "all"):
-            raise SpecError(f'there is no gate {gate!r}; there are "published" and "all".')
+        refuse_unknown_gate(gate)
         gated = list(self.gated(gate))
         if not gated:
             raise NoDataError(NOTHING_PUBLISHED)

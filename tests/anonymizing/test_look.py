@@ -187,7 +187,7 @@ def test_asking_in_turn_changes_no_figure():
     assert len({lost.suppressed for lost in once}) > 1
 
 
-@pytest.mark.parametrize("insensitive", [[], ["stay"]])
+@pytest.mark.parametrize("insensitive", [[], ["stay"], {"stay": {"why": "drawn"}}])
 @pytest.mark.parametrize("entity", [None, "pid"])
 def test_warnings_about_other_columns_are_those_of_an_audit_at_raw_values(insensitive, entity):
     table = TABLE.append_column("stay", pa.array(list(range(24))))
@@ -200,8 +200,8 @@ def test_warnings_about_other_columns_are_those_of_an_audit_at_raw_values(insens
         insensitive=insensitive,
     )
     with closing(Look.open(spec, RunOptions())) as look:
-        said = look.beside(insensitive, [])
-        assert look.beside(insensitive, []) == said
+        said = look.beside(spec.tables[0].insensitive, [])
+        assert look.beside(spec.tables[0].insensitive, []) == said
         of_set = look.audit({}, [])
     [of_records] = audit(spec, RunOptions()).tables
     assert said
@@ -249,7 +249,7 @@ def test_the_same_figures_are_counted_once():
     checks = [KAnonymity(k=2), LDiversity(l=2, sensitive="ill")]
     with closing(Look.open(SPEC, run)) as look:
         for _ in range(2):
-            look.audit({"age": 1}, checks), look.beside([], []), look.lost({"age": 1}, checks)
+            look.audit({"age": 1}, checks), look.beside({}, []), look.lost({"age": 1}, checks)
             look.below([{"age": 1}, {"age": 2}], 2)
             asked.append("")
     assert asked[-2:] == ["", ""]

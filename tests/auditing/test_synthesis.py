@@ -578,3 +578,62 @@ def test_a_number_is_found_in_a_text_file(is_text_first: bool, tmp_path: Path) -
     ).tables
 
     assert [check.achieved for check in found.checks] == [1, 1]
+
+
+# --- never green by mistake ------------------------------------------------------------------
+
+INCOMPLETE = {
+    "no value in common": ([None, "9001", "9002"], [None, "7001", "7002"], None),
+    "nested": ([[1], [2], [3]], [[1], [4], [5]], None),
+    "not in the holdout": (["1", "2", "3"], ["1", "4", "5"], {"zip": ["q"], "ill": ["z"]}),
+}
+
+
+@pytest.mark.parametrize("case", INCOMPLETE)
+def test_copies_that_a_missing_column_would_tell_apart_are_undecided(case: str) -> None:
+    """The first record is alone by all columns and whole in the synthetic table. Without one of
+    them the second is equal to it, so that nobody is alone."""
+    further, of_original, holdout = INCOMPLETE[case]
+    known = {"zip": ["a", "c", "b"], "ill": ["x", "y", "x"]}
+    original = {"zip": ["a", "a", "b"], "ill": ["x", "x", "y"], "e": of_original}
+
+    def asked(max_share: float) -> Any:
+        return kanon.audit(
+            pa.table({**known, "e": further}),
+            ["zip"],
+            sensitive="ill",
+            original=pa.table(original),
+            holdout=pa.table(holdout) if holdout else None,
+            checks=[kanon.CopiedRecords(max_share=max_share)],
+        ).tables[0]
+
+    [check] = asked(0).checks
+    assert (check.achieved, check.details["copied"], check.holds) == (0, 2, None)
+    assert "2 of 3 are copied" in " ".join(asked(0).warnings)
+    assert asked(0.7).checks[0].holds is True
+
+
+def test_keys_that_nobody_shares_and_a_holdout_that_is_the_original_are_told() -> None:
+    original = pa.table({"zip": ["a", "b"], "age": [1, 2], "ill": ["x", "y"]})
+    synthetic = pa.table({"zip": ["a", "b"], "age": [2, 1], "ill": ["x", "y"]})
+    [table] = kanon.audit(
+        synthetic,
+        ["zip", "age"],
+        sensitive="ill",
+        original=original,
+        checks=[kanon.ReplicatedUniques(max_share=0), kanon.DisclosiveInSynthetic(max_share=0)],
+    ).tables
+    assert [check.holds for check in table.checks] == [True, True]
+    assert any(each.startswith("Nobody of the original is found") for each in table.warnings)
+
+
+def test_the_original_is_no_holdout(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pa.table({"zip": ["a", "b"]}), tmp_path / "o.parquet")
+    [table] = kanon.audit(
+        pa.table({"zip": ["a", "c"]}),
+        ["zip"],
+        original=tmp_path / "o.parquet",
+        holdout=tmp_path / "o.parquet",
+        checks=[kanon.CopiedRecords(max_excess=0.9)],
+    ).tables
+    assert table.checks[0].undecided

@@ -756,6 +756,27 @@ def test_a_spec_is_where_the_page_begins(with_spec):
         assert opened.ask(f"{at}&hierarchy.zip=mask:right")[0].status == 400
 
 
+def test_a_spec_may_spell_names_otherwise_and_say_how_to_release(with_spec):
+    table = pa.table({"person": [*"abcdefgh"], "zip": [*"11112222"], "ill": [*"xyxyxyxy"],
+                      "stay": [*range(8)]})  # fmt: skip
+    pq.write_table(table, with_spec / "people.parquet")
+    (with_spec / "spelled.yml").write_text(
+        "tables:\n- source: people.parquet\n  entity: PERSON\n  entity_in_release: drop\n"
+        "  unassigned: drop\n  quasi_identifiers: {Zip: {levels: [suppress]}}\n"
+        "  sensitive: [Ill]\n  insensitive: {STAY: {why: 'drawn: at random'}}\n  levels: {ZIP: 1}\n"
+        "  checks: [{k_anonymity: {k: 2}}, {l_diversity: {l: 2, sensitive: ILL}}]\n"
+    )
+    with LocalPage(with_spec, "spelled.yml") as opened:
+        at, _ = opened.go("/")
+        assert "level.zip=1" in at
+        _, evidence = opened.go(at.replace("/columns", "/evidence"))
+        [*_, release] = commands_of(evidence)
+        assert "--entity-in-release drop" in release
+        assert "--unassigned drop" in release
+        written = yaml.safe_load(opened.go(at.replace("/columns", "/kanon.yml"))[1])
+        assert written["tables"][0]["insensitive"] == {"stay": {"why": "drawn: at random"}}
+
+
 def test_a_hierarchy_of_the_command_is_called_file(with_spec):
     with LocalPage(with_spec, "patients.parquet", "--hierarchy", "zip=zip.csv") as opened:
         shown = opened.go("/levels?role.zip=qi&hierarchy.zip=file&level.zip=2&k=5")[1]
@@ -807,7 +828,10 @@ def test_other_sources_have_the_same_figures(page, folder, kind):
                     for row in table.to_pylist()]  # fmt: skip
             lite.executemany("insert into patients values (?, ?, ?, ?, ?, ?)", rows)
         lite.close()
-    with LocalPage(folder, *arguments) as opened:
+    with LocalPage(folder, *arguments, "--show-values") as opened:
+        peeked = opened.go(asked.replace("/levels", "/risk") + "%2Cpeek")[1]
+        assert "personal data" in peeked
+        assert "can't be answered" not in peeked
         shown = figures(opened.go(asked)[1])
         assert {k: v for k, v in shown.items() if k != "lost"} == {
             k: v for k, v in expected.items() if k != "lost"

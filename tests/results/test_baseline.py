@@ -86,6 +86,21 @@ def test_an_excess_newly_above_its_bound_is_not_accepted(
     assert check.baseline.worse == worse
 
 
+def test_a_figure_called_baseline_is_told_beside_the_former_result() -> None:
+    people = pa.table({"zip": ["a", "a", "b", "b"], "ill": ["x", "y", "x", "x"]})
+    result = kanon.audit(
+        people,
+        ["zip"],
+        name="s",
+        original=people,
+        checks=[kanon.CorrectAttribution(sensitive="ill", max_average=0.9)],
+    )
+    again = kanon.from_json(Baseline.of([result]).applied_to(result).to_json())
+
+    assert str(again.tables[0].checks[0].baseline) != "None"
+    assert "by the original's shares, without it, 62.5" in " ".join(str(again).split())
+
+
 def only_check(baseline: Baseline, table: TableResult, by: By = "share") -> CheckResult:
     [held] = baseline.applied_to(audited(table), by).tables
     return held.checks[0]

@@ -306,6 +306,9 @@ def test_the_same_in_other_dialects(dialect: str, sql: str, expected: dict[str, 
          {"n": "derived cost"}),
         ("select (select max(z.county || x) from zips z) as m "
          "from (select unnest({'x': email}) from patients) q", {"m": "carried email"}),
+        ("select t.n from ((select concat(zip, patient_id), sum(born) as n from patients "
+         "group by 1) as a cross join (select 1 as one) as b) as t",
+         {"n": "derived born"}),
         ("select o.n from patients p, (select sum(cost * rate) as n from visits) o",
          {"n": "aggregated cost"}),
         ("select 'all' as what, sum(cost) as n from visits union all select room, size from zips",
@@ -436,6 +439,8 @@ def test_a_column_by_its_place_may_be_any(sql: str) -> None:
     ("sql", "expected"),
     [
         ("select zip from patients order by born limit 3", {"born"}),
+        ("select zip from patients order by born offset 3", {"born"}),
+        ("select zip from patients order by born offset 3 rows fetch next 3 rows only", {"born"}),
         ("select zip, dx from patients union select zip, 'A' from patients order by dx limit 3",
          {"dx"}),
         ("select zip, sex from patients union all select zip, dx from patients order by 2 limit 3",

@@ -449,9 +449,15 @@ def test_a_snapshot_hashes_its_key(tmp_path: Path) -> None:
     snapshot["config"] |= {"unique_key": "email", "updated_at": "sex"}
     path.write_text(json.dumps(document))
 
-    found = {model.name: model for model in lineage_of(path).models}
+    found = {model.name: model for model in lineage_of(path, cache=tmp_path).models}
 
     assert found["m"].exposure == "identified"
+
+    snapshot["config"] |= {"unique_key": "sex"}
+    path.write_text(json.dumps(document))
+    found = {model.name: model for model in lineage_of(path, cache=tmp_path).models}
+
+    assert found["m"].exposure == "quasi_identified"
 
 
 def test_a_model_that_reads_itself_first_is_solved(tmp_path: Path) -> None:
@@ -555,12 +561,14 @@ def test_an_event_table_is_proposed_its_own_check(tmp_path: Path) -> None:
         ({"prosecutor_risk": {"threshold": 0.2}}, "none"),
         ({"k_anonymity": None}, "none"),
         ({"homogeneity": {"sensitive": "diagnosis"}}, "audited"),
+        ("homogeneity", "audited"),
+        ("k_anonymity", "none"),
         ({"l_diversity": {"sensitive": "diagnosis", "l": 2}}, "audited"),
     ],
     ids=str,
 )
 def test_a_check_without_a_threshold_covers_nothing(
-    tmp_path: Path, check: dict[str, Any], audit: str
+    tmp_path: Path, check: dict[str, Any] | str, audit: str
 ) -> None:
     model = {
         "name": "m",

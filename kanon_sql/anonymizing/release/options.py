@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -483,7 +483,7 @@ def preferences_of(options: ReleaseOptions, question: ResolvedQuestion) -> Prefe
 
 
 def _by_name(
-    parameter: str, preferences: Iterable[tuple[str, Any]], names: list[str]
+    parameter: str, preferences: Collection[tuple[str, Any]], names: list[str]
 ) -> dict[str, Any]:
     """The preferences by quasi-identifier, in the table's spelling; a duplicate is an error."""
     requested, values = zip(*preferences, strict=True) if preferences else ((), ())

@@ -304,9 +304,9 @@ class FrequencySets(TempRelations):
             self._at_all_levels(raw, highest, carried),
         )
 
-    def _at_all_levels(self, set: str, highest: Levels, carried: Sequence[BoundColumn]) -> str:
+    def _at_all_levels(self, raw: str, highest: Levels, carried: Sequence[BoundColumn]) -> str:
         sets = self.levels_up_to(highest)
-        return render("set_at_all_levels", set=set, sets=sets, carried=carried, small=self.small)
+        return render("set_at_all_levels", set=raw, sets=sets, carried=carried, small=self.small)
 
     @property
     def small(self) -> list[str]:
@@ -346,19 +346,22 @@ class FrequencySets(TempRelations):
         frequencies = {} if is_whole else self._table_frequencies
         return violating_classes(question, kept, rolled_up=True, table_counts=frequencies)
 
+    def ask(self, question: ResolvedQuestion) -> None:
+        """Require the checks of another question on the same columns."""
+        self.question = question
+        self.__dict__.pop("_keyed", None)
+
     @contextmanager
     def with_k(self, k: int) -> Iterator[None]:
         """Require another k within the context; relations materialised in it are dropped at its
         end."""
         # The distributions of sensitive values do not depend on k.
         question, before = self.question, {*self._table_frequencies.values(), *self._kept}
-        self.question = with_k(question, k)
-        self.__dict__.pop("_keyed", None)
+        self.ask(with_k(question, k))
         try:
             yield
         finally:
-            self.question = question
-            self.__dict__.pop("_keyed", None)
+            self.ask(question)
             for name in [name for name in reversed(self._kept) if name not in before]:
                 self.drop(name)
             self._nodes = {

@@ -148,9 +148,11 @@ class NodeQueries:
             "Which classes of each node violate a check?",
             render("violating_by_any", statements=statements),
         )
-        yield of_nodes, keys, violating
-        sets.drop(violating)
-        sets.drop(of_nodes)
+        try:
+            yield of_nodes, keys, violating
+        finally:
+            sets.drop(violating)
+            sets.drop(of_nodes)
 
     def violating_against_others(self, node: Node) -> list[str]:
         """One SELECT for each reference and earlier release: the classes of a node, by their

@@ -340,6 +340,13 @@ def types_differ(question: ResolvedQuestion) -> list[str]:
     return [each.name for each in _counterparts(question) if not _is_countable(question, each)]
 
 
+def lacking_in_holdout(question: ResolvedQuestion) -> list[str]:
+    """The columns of the table and its original that the holdout lacks."""
+    original, *holdouts = _others(question)
+    names = [column.name for column in question.table.columns if column.name in original.shared]
+    return [name for name in names if not all(name in other.shared for other in holdouts)]
+
+
 # --- the stack ------------------------------------------------------------------------------
 
 

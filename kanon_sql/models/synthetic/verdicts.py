@@ -31,6 +31,7 @@ from kanon_sql.models.synthetic.plan import (
     attacked,
     by_column,
     counted_values,
+    lacking_in_holdout,
     left_out,
     lists_of_allowed,
     required_columns,
@@ -99,6 +100,8 @@ class Finding(NamedTuple):
     """Each figure with a bound, by its parameter."""
     details: Mapping[str, Any]
     compared: BesideHoldout | None
+    largest: Mapping[str, Figure | None] = {}
+    """The most that a bounded figure can be, where not every column is compared."""
 
 
 def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
@@ -112,7 +115,7 @@ def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
     )
     find: Callable[..., Finding] = _FINDINGS[type(model)]
     finding = find(step=step, rows=answers.rows(step.name), model=model, plan=plan, answers=answers)
-    holds, evidence = _verdict(model, finding)
+    holds, evidence = _verdict(model, finding, is_own_holdout=_is_own_holdout(plan))
     return CheckResult(
         model=model.name(),
         parameters=model.parameters,
@@ -126,20 +129,32 @@ def judge(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
     )
 
 
-def _verdict(model: SyntheticModel, finding: Finding) -> tuple[bool | None, str]:
+def _verdict(
+    model: SyntheticModel, finding: Finding, *, is_own_holdout: bool
+) -> tuple[bool | None, str]:
     """The verdict and its evidence. One bound violated is a violation; else one that can't be
     judged leaves the check undecided."""
     bounds = {name: getattr(model, name) for name in finding.bounded}
     verdicts = [
-        None if finding.bounded[name] is None else at_most(finding.bounded[name] or 0, bound)
-        for name, bound in bounds.items()
-        if bound is not None
+        _is_kept(figure, finding.largest.get(name, figure), bounds[name])
+        for name, figure in finding.bounded.items()
+        if bounds[name] is not None
     ]
     max_excess = model.parameters.get("max_excess")
     if False in verdicts or max_excess is None:
         return _of_all(verdicts), "exact"
-    verdicts.append(_excess_verdict(finding.compared, max_excess))
+    compared = None if is_own_holdout else finding.compared
+    verdicts.append(_excess_verdict(compared, max_excess))
     return _of_all(verdicts), "interval"
+
+
+def _is_kept(figure: Figure | None, largest: Figure | None, bound: Number) -> bool | None:
+    """Whether a figure keeps its bound; None if there is none, or if it may be larger."""
+    if figure is None:
+        return None
+    if not at_most(figure, bound):
+        return False
+    return True if largest is None or at_most(largest, bound) else None
 
 
 def _of_all(verdicts: Sequence[bool | None]) -> bool | None:
@@ -195,8 +210,13 @@ def _copied(rows: Sequence[Row], plan: Plan, answers: Answers, **_: Any) -> Find
     share = _share(counts["unique_copied"], counts["attacked"])
     without = left_out(plan.question, answers)
     columns = [each.name for each in shared_columns(plan.question) if each.name not in without]
-    details = {**counts, "columns": columns, "left_out": [*without, *types_differ(plan.question)]}
-    return Finding(share, {"max_share": share}, details, _compared_uniques(row))
+    differing = types_differ(plan.question)
+    details = {**counts, "columns": columns, "left_out": [*without, *differing]}
+    largest = {}
+    if without or differing or lacking_in_holdout(plan.question):
+        # Who is alone by all columns, and whole in the synthetic table, is copied by fewer.
+        largest = {"max_share": _share(counts["copied"], counts["attacked"])}
+    return Finding(share, {"max_share": share}, details, _compared_uniques(row), largest)
 
 
 def _replicated(rows: Sequence[Row], **_: Any) -> Finding:
@@ -326,10 +346,10 @@ def _attribution(rows: Sequence[Row], answers: Answers, **_: Any) -> Finding:
     }
     compared = None
     if holdout is not None:
-        in_holdout, some = _chances(rows, "right_in_holdout"), _total(found, "holdout")
+        in_holdout, matched_there = _chances(rows, "right_in_holdout"), _total(found, "holdout")
         of_found = {
-            "matched": some,
-            "average": _float(in_holdout / Fraction(some)) if some else None,
+            "matched": matched_there,
+            "average": _float(in_holdout / Fraction(matched_there)) if matched_there else None,
         }
         compared = BesideHoldout(right, total, in_holdout, holdout, of_found)
     return Finding(average, {"max_average": average, "max_gain": gain}, details, compared)
@@ -364,9 +384,8 @@ def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Ite
     """Warnings about undecided checks, about columns that were not compared or hide every copy, and
     about models of people."""
     yield from _undecided(checks)
-    made_from = plan.question.made_from
-    read = {(other.table.sql, other.where) for other in made_from.values()}
-    if len(read) < len(made_from):
+    yield from _nobody_found(checks)
+    if _is_own_holdout(plan):
         yield (
             "The holdout is the original itself, which the generator has seen, so nothing can be "
             "above it. Name records that it has not seen."
@@ -382,6 +401,26 @@ def warnings(plan: Plan, answers: Answers, checks: Sequence[CheckResult]) -> Ite
         )
 
 
+def _is_own_holdout(plan: Plan) -> bool:
+    made_from = plan.question.made_from
+    return len({(other.table.sql, other.where) for other in made_from.values()}) < len(made_from)
+
+
+def _nobody_found(checks: Sequence[CheckResult]) -> Iterator[str]:
+    """A warning where no key of the original, or of the holdout, is in the synthetic table."""
+    for table in ("original", "holdout"):
+        of_table = [
+            check.details if table == "original" else check.details.get("holdout") or {}
+            for check in checks
+        ]
+        found = [details.get("found", details.get("matched")) for details in of_table]
+        if 0 in found and any(details.get("attacked") for details in of_table):
+            yield (
+                f"Nobody of the {table} is found by their quasi-identifiers, so nothing is told of "
+                "them. If their values are written otherwise there, write them the same way."
+            )
+
+
 def _undecided(checks: Sequence[CheckResult]) -> Iterator[str]:
     for check in checks:
         if not check.undecided or "holdout" not in check.details:
@@ -395,8 +434,13 @@ def _undecided(checks: Sequence[CheckResult]) -> Iterator[str]:
                 f"with {holdout['attacked']:,} in the holdout the excess may be {100 * low:.1f} to "
                 f"{100 * high:.1f} points, and at most {100 * excess:g} is required"
             )
+        elif check.details.get("copied", 0) > check.details.get("unique_copied", 0):
+            reason = (
+                "by the columns that are not compared more records may be alone, and "
+                f"{check.details['copied']:,} of {check.details['attacked']:,} are copied"
+            )
         else:
-            reason = "nobody is found of whom it could be judged"
+            reason = "there is nothing to judge it by"
         yield (
             f"{check.model}{about} is undecided: {reason}. So the table is not shown to hold what "
             "was required."
@@ -419,17 +463,18 @@ def _hardly_in_common(plan: Plan, answers: Answers) -> Iterator[str]:
 
 def _columns(plan: Plan, answers: Answers) -> Iterator[str]:
     question = plan.question
-    if without := left_out(question, answers):
-        yield (
-            f"copied_records compares whole records without {_named(without)}, which "
-            f"{'has' if len(without) == 1 else 'have'} no value in common with the original: "
-            "fewer columns can only find more copies."
-        )
-    if differing := types_differ(question):
-        yield (
-            f"copied_records compares whole records without {_named(differing)}, whose "
-            "values can't be equal in both tables, or can't be compared."
-        )
+    without = left_out(question, answers)
+    have = "has" if len(without) == 1 else "have"
+    for columns, why in (
+        (without, f"which {have} no value in common with the original"),
+        (types_differ(question), "whose values can't be equal in both tables, or be compared"),
+        (lacking_in_holdout(question), "which the holdout lacks"),
+    ):
+        if columns:
+            yield (
+                f"copied_records compares whole records without {_named(columns)}, {why}: fewer "
+                "columns find more copies, and fewer records that nobody else has."
+            )
     total = (answers.row(COPIES) or {}).get("kanon_synthetic") or 0
     numbers = [
         name

@@ -144,7 +144,8 @@ def _attacks(check: CheckResult, table: TableResult) -> Iterator[LookUp]:
             guessed = words["guessed"].format(attribute(check))
             average = short_percent(shares.get("average"))
             yield LookUp(guessed, short_percent(check.achieved), average)
-            yield LookUp(words["baseline"], short_percent(details["baseline"]), NONE)
+            by_shares = None if check.achieved is None else _by_shares(check)
+            yield LookUp(words["baseline"], short_percent(by_shares), NONE)
     if shares and check.model in wording("alone_in_both"):
         alone = wording("alone_in_both")[check.model]
         yield LookUp(alone, of_original, of_holdout)
@@ -197,13 +198,18 @@ def _phrases(check: CheckResult, result: str, extent: str, words: Mapping[str, s
         shares = (percent(holdout[key]) for key in ("share_in_original", "share"))
         parts.append(wording("beside_holdout")[check.model].format(*shares))
     if check.undecided:
-        parts = [_why_open(holdout)] if excess is not None else [wording("synthetic")["nobody"]]
+        parts = [_why_undecided(check)]
     return Phrases(result, "; ".join(filter(None, parts)), _bounds(check, words))
 
 
-def _why_open(holdout: Mapping[str, Any]) -> str:
-    low, high = (f"{100 * end:.1f}" for end in holdout["interval"])
-    return f"with {number(holdout['attacked'])} in the holdout it may be {low} to {high} points"
+def _why_undecided(check: CheckResult) -> str:
+    holdout: Mapping[str, Any] = check.details["holdout"] or {}
+    if check.parameters.get("max_excess") is not None and holdout.get("interval"):
+        low, high = (f"{100 * end:.1f}" for end in holdout["interval"])
+        return f"with {number(holdout['attacked'])} in the holdout it may be {low} to {high} points"
+    is_copied = check.details.get("copied", 0) > check.details.get("unique_copied", 0)
+    why: str = wording("synthetic")["incomplete" if is_copied else "nobody"]
+    return why
 
 
 def _copied(check: CheckResult, table: TableResult) -> Phrases:
@@ -250,10 +256,18 @@ def _singled_out(check: CheckResult, table: TableResult) -> Phrases:
 def _disclosive(check: CheckResult, table: TableResult) -> Phrases:
     details, name = check.details, attribute(check)
     told = percent(details["claimed"] / details["attacked"]) if details["attacked"] else NONE
-    extent = f"{told} find one {name} with their {listed(table.quasi_identifiers)}"
+    other = ", other than those that are allowed," if check.parameters.get("allowed") else ""
+    extent = f"{told} find one {name}{other} with their {listed(table.quasi_identifiers)}"
     if details["precision"] is not None:
         extent += f"; for {percent(details['precision'])} of them it is theirs"
     return _phrases(check, f"{name} of {_share_or_none(check)}", extent, _SHARE)
+
+
+def _by_shares(check: CheckResult) -> float:
+    """The chance of a correct guess by the original's shares. In JSON, `baseline` is the former
+    result of a check that was compared with a baseline."""
+    by_shares: float = check.details.get("baseline", check.achieved - check.details["gain"])
+    return by_shares
 
 
 def _attribution(check: CheckResult, table: TableResult) -> Phrases:
@@ -262,7 +276,7 @@ def _attribution(check: CheckResult, table: TableResult) -> Phrases:
     words = {"max_average": "{}", "max_gain": "{} above a guess without it", **_EXCESS}
     if check.achieved is None:
         return _phrases(check, f"{name} of nobody", "", words)
-    by_shares = f"by the original's shares, without it, {percent(details['baseline'])}"
+    by_shares = f"by the original's shares, without it, {percent(_by_shares(check))}"
     result = f"{name} guessed with {percent(check.achieved)}"
     if check.parameters.get("max_gain") is not None:
         result += f", {_above(details['gain'], 'a guess without it')}"

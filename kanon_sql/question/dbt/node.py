@@ -239,7 +239,8 @@ class Node:
         """Whether an audit of it can fail: by a check with a threshold, or the rules of a table."""
         checks = self.meta.get("checks")
         listed = checks if isinstance(checks, list) else []
-        entries = [each for each in listed if isinstance(each, dict)]
+        entries = [{each: None} if isinstance(each, str) else each
+                   for each in listed if isinstance(each, str | dict)]  # fmt: skip
         thresholds = [self.meta.get(key) for key in ("k", "l", "t", "k_map")]
         return (
             self.published is not None

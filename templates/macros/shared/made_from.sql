@@ -1,6 +1,6 @@
 {#
-    Made from: the size of the original and of the holdout, which must have records, and nobody in
-    common.
+    Made from: the size of the original and of the holdout, which must both have records and share
+    no person.
 #}
 
 {# Number of records of each table, and of people in the original, in the holdout, and in both. #}

@@ -102,7 +102,7 @@ from units_hit
     in the column of its table.
 #}
 {% macro cte_of_units(name, stack, tables, by_class, sorts) %}
-{{ name }} as (
+{{ name }} as {{ "materialized " if not sorts }}(
     select
 {{ kanon_sql.aliases(stack.columns) | indent(4, first=true) }}
 {%- for table in tables %},

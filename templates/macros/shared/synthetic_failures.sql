@@ -37,7 +37,7 @@ measured as (
 {% endif %}
 )
 {%- endset %}
-{% set errors = [
+{% set errors = namespace(listed=[
     kanon_sql.counted_error(
         "empty_tables", "tables without a record to compare with", "kanon_empty",
         kanon_sql.empty_tables(stack.tables[1:])
@@ -46,8 +46,7 @@ measured as (
         "columns_without_common_values", "columns without a value in common with the original", "kanon_without_common",
         kanon_sql.columns_without_common_values(stack)
     ),
-] %}
-{% set errors = namespace(listed=errors) %}
+]) %}
 {% for table in stack.tables if table.person is not none %}
 {% set errors.listed = errors.listed + [kanon_sql.counted_error(
     "without_entity_" ~ table.letter, "records without an entity", "kanon_without_entity",
