@@ -179,7 +179,7 @@ class Look:
         question = self._question(levels, checks, without, sensitive=sensitive)
         on_set = self._on_set(question, levels)
         steps = [step for step in plan_audit(on_set).steps if not isinstance(step, ShownStep)]
-        shown = plan_audit(question).of(ShownStep) if show_values else []
+        shown = [*plan_audit(question).of(ShownStep)] if show_values else []
         # Its columns are described as those of the records, and its checks are those of the steps.
         described = replace(
             question, sensitive=on_set.sensitive, entity=on_set.entity, checks=on_set.checks

@@ -414,8 +414,10 @@ def test_a_changed_file_is_counted_anew(tmp_path):
             assert figures(anew.go(above)[1]) == figures(shown)
         file.write_text("zap\n1\n")
         for _ in range(2):
-            assert "no longer those" in opened.go(at)[1]
-            assert "no longer those" in opened.go("/risk?role.zip=qi&k=6")[1]
+            assert "other columns than" in opened.go(at)[1]
+            assert "other columns than" in opened.go("/risk?role.zip=qi&k=6")[1]
+        file.write_text("zip\n" + "1\n" * 3)
+        assert figures(opened.go(at)[1])["records"] == "3"
 
 
 def test_the_commands_read_the_file_as_the_page_does(tmp_path, monkeypatch):
