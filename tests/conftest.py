@@ -48,17 +48,28 @@ QUICK_SEEDS = 2
 """Of the tables that a test draws, the first ones are in the quick tests, and all in the slow."""
 
 
+EVERY_CASE = ("tests/plan/", "tests/sql/test_dialects.py", "worked_examples.py")
+"""Of these files, every case of a test is one by itself: SQL, a dialect, a published figure."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--one-case", action="store_true", help="of each test with parameters, its first case"
+        "--one-case", action="store_true", help="of most tests with parameters, the first case"
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark a test by the words of its file, its name and its `database`: `-m "not spark"`."""
     if config.getoption("one_case"):
-        first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
-        items[:] = [item for item in items if first[item.nodeid.partition("[")[0]] is item]
+        tests = {item: item.nodeid.partition("[")[0] for item in items}
+        first = {test: item for item, test in reversed(tests.items())}
+        further = {
+            item
+            for item, test in tests.items()
+            if first[test] is not item and not any(file in test for file in EVERY_CASE)
+        }
+        config.hook.pytest_deselected(items=[*further])
+        items[:] = [item for item in items if item not in further]
     for item in items:
         assert isinstance(item, pytest.Function)
         callspec = getattr(item, "callspec", None)

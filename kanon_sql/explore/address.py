@@ -210,6 +210,6 @@ def _height(column: str, text: str, given: Mapping[str, GeneralizationHierarchy]
 def _whole(text: str, least: int) -> int:
     _require(
         _matches("[0-9]{1,10}", text) and least <= int(text) <= MOST,
-        "A level, k or l is no whole number in its range.",
+        f"A level, k or l is no whole number from {least} to {MOST:,}.",
     )
     return int(text)

@@ -403,5 +403,5 @@ def _same(one: str, other: str) -> bool:
 def sentence_of(error: BaseException) -> str:
     """The message of an error; that of an unforeseen one is withheld, as it may hold data."""
     if isinstance(error, KanonError):
-        return with_flags(str(error))
+        return with_flags(str(error)).replace("\n", " ")
     return f"Something unforeseen went wrong ({type(error).__name__})."

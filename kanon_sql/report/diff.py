@@ -97,7 +97,7 @@ def _notes(table: TableDiff) -> Iterator[str]:
         columns = numbers.listed(table.left_out)
         yield f"No longer a quasi-identifier or entity: {columns}. Less is required than before."
     for check in table.checks:
-        if check.is_undecided:
+        if check.is_undecided and check.change == "changed":
             yield f"{models.title(check.check)} is undecided, so it is left out of the comparison."
         elif check.is_counted_differently:
             yield (

@@ -113,11 +113,13 @@ class CheckDiff:
     def change(self) -> Change:
         """Whether the check got better or worse: by its verdict, otherwise by its figures.
 
-        A new check is worse if it is violated. If the thresholds or the question changed, nothing
+        A new check, and one that was undecided, is worse if it is violated. If the thresholds or the question changed, nothing
         is better; a figure that fell is worse whether or not the check holds.
         """
         if self.is_undecided:
-            return "changed"
+            if self.new is not None and self.new.holds is False:
+                return "worse"
+            return "same" if self.old == self.new else "changed"
         if self.new is None or self.old is None:
             return "worse" if self.new is not None and self.new.holds is False else "changed"
         then, now, same_thresholds = self.old.holds, self.new.holds, self.demand == "same"

@@ -231,6 +231,26 @@ def test_a_verdict_counts_before_any_figure(old, new, change):
 @pytest.mark.parametrize(
     ("old", "new", "change"),
     [
+        (None, None, "same"),
+        (None, False, "worse"),
+        (None, True, "changed"),
+        (True, None, "changed"),
+    ],
+)
+def test_an_undecided_check_may_stay_what_it_is_and_get_worse(old, new, change):
+    def with_verdict(holds: bool | None) -> AuditResult:
+        check = CheckResult(
+            "copied_records", {"max_share": 0.1}, holds, 0.05, details={"evidence": "exact"}
+        )
+        return audited(with_checks(check))
+
+    [table] = between(with_verdict(old), with_verdict(new)).tables
+    assert table.checks[0].change == change
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "change"),
+    [
         ("holds", "violated", "worse"),
         ("measured", "no_data", "worse"),
         ("accepted", "violated", "worse"),
