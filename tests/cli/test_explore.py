@@ -922,37 +922,36 @@ MORE = [{}, {"level.born": "1"}, {"role.person": "entity"}, {"level.zip": "1"},
         {"hierarchy.zip": "width:5"}, {"hierarchy.born": "mask:right"}]  # fmt: skip
 
 
-@pytest.mark.parametrize("sensitive", ["diagnosis", "income"])
-def test_no_page_file_or_header_has_a_value(tmp_path, sensitive):
+@pytest.mark.parametrize(
+    ("sensitive", "arguments"), [("diagnosis", []), ("income", ["--hierarchy", "zip=zips.csv"])]
+)
+def test_no_page_file_or_header_has_a_value(tmp_path, sensitive, arguments):
     planted_table(tmp_path)
     (tmp_path / "out").mkdir()
     names = [name for name in COLUMNS if name not in (sensitive, "person")]
     roles = {f"role.{name}": "qi" for name in names} | {f"role.{sensitive}": "sensitive"}
     builders = {"hierarchy.born": "date:year,5y", "hierarchy.income": "width:100000,suppress"}
     builders = {how: built for how, built in builders.items() if how[10:] in names}
-    for arguments in ([], ["--hierarchy", "zip=zips.csv"]):
-        with LocalPage(tmp_path, "people.parquet", "--output", "out", *arguments) as opened:
-            told = [opened.said, opened.go("/")[1]]
-            for more in MORE:
-                asked = urlencode({**roles, **builders, "k": 3, "l": 2, "t": 0.3, **more,
-                                   "max_suppressed": "50%"})  # fmt: skip
-                for route in ("/columns", *OF_A_CHOICE):
-                    path = f"{route}?{asked}" + (
-                        "&ask=without,sets,peek" if route == "/risk" else ""
-                    )
-                    for _ in range(3):
-                        response, text = opened.ask(path)
-                        told += [text, str(response.getheaders())]
-                        path = str(response.getheader("Location"))
-                        if response.status != 303:
-                            break
-            form = fields(opened.go(f"/evidence?{urlencode({**roles, 'k': 2})}")[1], "/save")
-            told += [opened.post({**form, "overwrite": "1"})[1]]
-            title = Path(f"/proc/{opened.process.pid}/cmdline").read_text()
-            told += [title, opened.end()[2]]
-        told += [file.read_text() for file in (tmp_path / "out").iterdir()]
-        assert [each for text in told for each in traces(text)] == []
-        assert len(told) > 60
+    with LocalPage(tmp_path, "people.parquet", "--output", "out", *arguments) as opened:
+        told = [opened.said, opened.go("/")[1]]
+        for more in MORE:
+            asked = urlencode({**roles, **builders, "k": 3, "l": 2, "t": 0.3, **more,
+                               "max_suppressed": "50%"})  # fmt: skip
+            for route in ("/columns", *OF_A_CHOICE):
+                path = f"{route}?{asked}" + ("&ask=without,sets,peek" if route == "/risk" else "")
+                for _ in range(3):
+                    response, text = opened.ask(path)
+                    told += [text, str(response.getheaders())]
+                    path = str(response.getheader("Location"))
+                    if response.status != 303:
+                        break
+        form = fields(opened.go(f"/evidence?{urlencode({**roles, 'k': 2})}")[1], "/save")
+        told += [opened.post({**form, "overwrite": "1"})[1]]
+        title = Path(f"/proc/{opened.process.pid}/cmdline").read_text()
+        told += [title, opened.end()[2]]
+    told += [file.read_text() for file in (tmp_path / "out").iterdir()]
+    assert [each for text in told for each in traces(text)] == []
+    assert len(told) > 60
 
 
 def test_values_are_shown_on_request_and_where_it_says_so(tmp_path):
