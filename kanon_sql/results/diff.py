@@ -113,8 +113,9 @@ class CheckDiff:
     def change(self) -> Change:
         """Whether the check got better or worse: by its verdict, otherwise by its figures.
 
-        A new check, and one that was undecided, is worse if it is violated. If the thresholds or the question changed, nothing
-        is better; a figure that fell is worse whether or not the check holds.
+        A new check, and one that was undecided, is worse if it is violated. If the thresholds or
+        the question changed, nothing is better; a figure that fell is worse whether or not the
+        check holds.
         """
         if self.is_undecided:
             if self.new is not None and self.new.holds is False:
