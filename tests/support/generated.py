@@ -22,8 +22,8 @@ from places import TESTS
 from kanon_sql.models.base import SensitiveModel
 from kanon_sql.models.catalogue import MODELS
 
-few = settings(derandomize=True, database=None, max_examples=24)
-fewer = settings(few, max_examples=10)
+few = settings(derandomize=True, database=None, max_examples=16)
+fewer = settings(few, max_examples=6)
 
 NAMES = (
     *("n", "count", "k", "order", "select", "ROW", "a.b", 'a"b', "it's", "two words", "zip ☃"),

@@ -421,8 +421,8 @@ _OF_PEOPLE = (
 
 ENGINES = {
     "postgres": EngineUnderTest(postgres),
-    "clickhouse": EngineUnderTest(clickhouse, examples=10),
-    "spark": EngineUnderTest(spark, examples=3),
+    "clickhouse": EngineUnderTest(clickhouse, examples=4),
+    "spark": EngineUnderTest(spark, examples=2),
     "mariadb": EngineUnderTest(mariadb, lacks=("any value known", "any value sensitive")),
     "sqlite": EngineUnderTest(
         sqlite,
