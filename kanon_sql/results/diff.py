@@ -118,7 +118,7 @@ class CheckDiff:
         check holds.
         """
         if self.is_undecided:
-            if self.new is not None and self.new.holds is False:
+            if self.new is not None and self.new.holds is False and self.demand == "same":
                 return "worse"
             return "same" if self.old == self.new else "changed"
         if self.new is None or self.old is None:
