@@ -303,8 +303,8 @@ def folder() -> Path:
     return installed if installed.is_dir() else package.parent / "templates"
 
 
-_MACRO = re.compile(
-    r"{%-?\s*macro\s+(?P<name>\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.DOTALL | re.ASCII
+_MACRO_OR_END = re.compile(
+    r"^{%-?\s*(?:macro\s+(?P<name>\w+)\(|endmacro\s*-?%})", re.MULTILINE | re.ASCII
 )
 
 
@@ -322,12 +322,13 @@ def _sources() -> dict[str, _Source]:
     for place in ("macros/shared", "searching", "duckdb", "warehouses"):
         for path in sorted((folder() / place).glob("*.sql")):
             text = path.read_text(encoding="utf-8")
-            for macro in _MACRO.finditer(text):
+            bounds = _MACRO_OR_END.finditer(text)
+            for macro, end in zip(bounds, bounds, strict=True):
                 name = macro["name"]
                 if name in sources or name in HOST or name in EMBEDDED:
                     raise RuntimeError(f"the macro {name} is defined twice, in {path.name} too")
                 padding = "\n" * text.count("\n", 0, macro.start())
-                sources[name] = _Source(path, padding + macro[0])
+                sources[name] = _Source(path, padding + text[macro.start() : end.end()])
     return sources
 
 
