@@ -375,6 +375,15 @@ def test_a_name_is_never_a_command():
         ([EMPTY, HOLDS], "0 of 2 checks violated, 1 of 2 tables without data"),
         ([BROKEN], "1 of 1 table failed in the engine"),
         ([with_checks(VIOLATED.checks[1])], "1 measured"),
+        (
+            [
+                with_checks(
+                    HOLDS.checks[0],
+                    dataclasses.replace(HOLDS.checks[0], holds=None, details={"evidence": "exact"}),
+                )
+            ],
+            "0 of 2 checks violated, 1 undecided",
+        ),
     ],
 )
 def test_the_last_line_says_how_it_ended(tables, line):

@@ -142,7 +142,8 @@ def summary(by_table: Sequence[TableOutcomes]) -> str:
     def counted(*kinds: OutcomeKind) -> int:
         return sum(table.count(*kinds) for table in by_table)
 
-    gated, tables = counted("holds", "violated", "accepted"), plural(len(by_table), "table")
+    gated = counted("holds", "violated", "accepted", "undecided")
+    tables = plural(len(by_table), "table")
     parts = [f"{counted('violated')} of {plural(gated, 'check')} violated"] if gated else []
     for kind, words in _COUNTED.items():
         parts += [words.format(number, tables)] if (number := counted(kind)) else []
