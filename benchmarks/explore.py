@@ -66,7 +66,8 @@ def processor(call: Callable[[], Any]) -> tuple[float, Any]:
 def plain(path: Path) -> float:
     """The sizes of the classes by these columns, without anything of this package."""
     columns = ", ".join(COLUMNS)
-    sizes = f"select size, count(*) from (select count(*) as size from '{path}' group by {columns}) group by size"  # noqa: E501
+    classes = f"select count(*) as size from '{path}' group by {columns}"
+    sizes = f"select size, count(*) from ({classes}) group by size"
     return min(processor(lambda: duckdb.sql(sizes).fetchall())[0] for _ in range(3))
 
 
