@@ -387,7 +387,8 @@ def _outcome(turn: Turn, view: PageView) -> tuple[int, Any]:
         raise
     except Exception as error:
         is_failure = not isinstance(error, KanonError) or isinstance(error, EngineError)
-        return 500 if is_failure else 200, _rest(unanswered(view, sentence_of(error)))
+        status = 500 if is_failure else 400 if view.route in FILES else 200
+        return status, _rest(unanswered(view, sentence_of(error)))
 
 
 def _rest(page: Page, started: float | None = None) -> str:
