@@ -25,8 +25,8 @@ def thresholds_of(spec: TableSpec) -> dict[str, Any]:
         value = getattr(check, key)
         if found.setdefault(key, value) != value:
             raise SpecError(
-                f"explore has one {key} for all sensitive attributes, and the spec has several. "
-                "kanon-sql audit answers it."
+                f"explore asks one {key}{'' if key == 'k' else ' of all sensitive attributes'}, "
+                "and the spec has several. kanon-sql audit answers it."
             )
     for key in ("l", "t"):
         given = (getattr(check, "sensitive", None) for check in spec.checks if hasattr(check, key))

@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from kanon_sql.errors import described_value, refuse_repeated, repeated
+from kanon_sql.errors import SpecError, described_value, located, refuse_repeated, repeated
 from kanon_sql.files import codec, shown_url
 from kanon_sql.models.base import Count, Model
 from kanon_sql.models.catalogue import MODELS, model_named
@@ -323,10 +323,11 @@ def sensitive_at_levels(value: Any) -> Any:
     if not isinstance(sensitive, Mapping):
         return value
     if value.get("original") is None:
-        raise ValueError(
-            "levels of a sensitive attribute are for a synthetic table, and there is no original: "
-            "list its name alone, as in [diagnosis]."
-        )
+        with located("sensitive"):
+            raise SpecError(
+                "levels of a sensitive attribute are for a synthetic table, and there is no "
+                "original: list its name alone, as in [diagnosis]."
+            )
     return {**value, "sensitive": list(sensitive), "sensitive_levels": sensitive}
 
 

@@ -425,6 +425,11 @@ def _described(fault: Any) -> Fault:
                 f"{HIERARCHY_PLACE}."
             )
             return location, message, False
+        case "list_type" if location[-1] == "clip":
+            message = (
+                f"must be the lowest and the highest value, as in [10, 90]; found {description}."
+            )
+            return location, message, False
         case "model_type" if _class_at(location) is GeneralizationHierarchy:
             message = (
                 "must say how to generalise the column, as in {levels: [{mask: right}]} or "
@@ -470,6 +475,8 @@ def advice(key: str, model: type[BaseModel]) -> str:
     elif model is AuditSpec and key in TableSpec.model_fields:
         defaults_hint = ", or once under defaults" if key in Defaults.model_fields else ""
         return f" It belongs to each table, next to its source{defaults_hint}."
+    elif model is TableSpec and key in ("k", "l", "t", "k_map"):
+        return " A threshold belongs to its check, as in checks: [{k_anonymity: {k: 5}}]."
     return did_you_mean(key, model.model_fields)
 
 

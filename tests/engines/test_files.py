@@ -205,7 +205,7 @@ EXCEL = "is not UTF-8. If Excel wrote the file, encoding='cp1252' reads it."
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "people.csv is empty."),
+        (b"", "people.csv is empty: it has no bytes. Was it written to the end?"),
         (
             b"\na,b\n",
             "people.csv: the first line is blank. It must hold the column names; skip=1 leaves out "

@@ -236,7 +236,7 @@ def test_a_public_file_of_stata_has_the_figures_of_pandas() -> None:
     ("name", "content", "message"),
     [
         ("book.xlsx", b"PK no", "book.xlsx can't be read as a workbook"),
-        ("book.xlsx", b"", "book.xlsx is empty."),
+        ("book.xlsx", b"", "book.xlsx is empty: it has no bytes."),
         ("survey.sav", b"$FL2", "survey.sav can't be read as SPSS"),
         ("survey.dta", b"xx", "survey.dta can't be read as Stata"),
         ("survey.sas7bdat", b"xx", "survey.sas7bdat can't be read as SAS"),

@@ -258,7 +258,7 @@ def require_readable(file: str) -> None:
     except OSError as error:
         raise InputError(f"{file} can't be read: {error.strerror}.") from None
     if not start:
-        raise InputError(f"{file} is empty.")
+        raise InputError(f"{file} is empty: it has no bytes. Was it written to the end?")
     if file_kind(file) == "json" and start.strip() in (b"[]", b"{}"):
         raise InputError(f"{file} holds no records, so its columns are unknown.")
 

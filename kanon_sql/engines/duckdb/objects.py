@@ -358,7 +358,7 @@ class Objects:
             if file not in statuses:  # of Azure, DuckDB leaves it out without a word
                 raise self._refusal(file, 404)
             if not statuses[file].size:
-                raise InputError(f"{file} is empty.")
+                raise InputError(f"{file} is empty: it has no bytes. Was it written to the end?")
         self._noted |= statuses
         self._etags |= etags
 

@@ -535,7 +535,8 @@ def _in_both(question: ResolvedQuestion, row: Row) -> str | None:
         return None
     return (
         f"{question.made_from[HOLDOUT].table.name}: {both:,} of {people:,} people of the holdout "
-        f"{'is' if both == 1 else 'are'} in the original: a holdout must not have been used."
+        f"{'is' if both == 1 else 'are'} in the original, and a holdout must not have been used. "
+        "Leave them out of it, as with --holdout-where."
     )
 
 
