@@ -364,9 +364,10 @@ def test_a_hierarchy_that_does_not_fit_is_a_sentence_on_the_page(page, given, sa
     assert "This can't be answered" in shown
     assert says in shown
     assert "02138" not in shown
-    wrong = page.go(address("/levels", k=5, **given))[1]
+    at, wrong = page.go(address("/levels", k=5, **given))
     assert 'name="hierarchy.zip"' in wrong
     assert len([link for link in links(wrong) if link.startswith("/columns?")]) == 2
+    assert page.ask(at.replace("/levels", "/audit.json"))[0].status == 400
 
 
 def test_a_bookmark_shows_the_same_after_a_restart(page, folder):
