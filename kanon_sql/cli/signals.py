@@ -83,14 +83,14 @@ stops = _Stops()
 def end_process(code: int) -> None:
     """End the process without freeing its objects, which takes longer than a small audit.
 
-    Runs the exit handlers first. Returns instead if other threads are alive, or if output can't be
-    flushed, so that Python reports it. Nobody waits for statements that wait for a server.
+    Runs the exit handlers first. Returns instead if a thread is alive that Python waits for, or if
+    output can't be flushed, so that Python reports it. Nobody waits for statements that wait for a
+    server or take their time to be cancelled: DuckDB aborts a process that ends around one.
     """
-    objects = sys.modules.get("kanon_sql.engines.duckdb.objects")
-    left = objects.count_left() if objects else 0
-    if threading.active_count() > 1 + left:
+    main = threading.main_thread()
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not main):
         return
-    if objects and left:
+    if objects := sys.modules.get("kanon_sql.engines.duckdb.objects"):
         atexit.unregister(objects.wait_for_left)
     try:
         atexit._run_exitfuncs()

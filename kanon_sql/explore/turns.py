@@ -100,13 +100,15 @@ class Turns:
                             engine.cancel()
 
     def end(self, last: Callable[[], Any], seconds: float) -> None:
-        """Give up every turn and answer a last one, which closes what is open."""
+        """Give up every turn and answer a last one, which closes what is open; in these seconds, as
+        a statement may not end sooner."""
+        end = time.monotonic() + seconds
         closing = self._closing = Turn(last)
         self._waiting.put(closing)
         self._waiting.put(None)
         if (current := self._current) is not None and current is not closing:
             self.leave(current, seconds)
-        self._thread.join(seconds)
+        self._thread.join(max(0, end - time.monotonic()))
 
     def _work(self) -> None:
         while (turn := self._waiting.get()) is not None:

@@ -630,6 +630,31 @@ def test_ctrl_c_at_the_end_changes_no_verdict():
     assert (ended.returncode, ended.stderr) == (1, "")
 
 
+STILL_RUNNING = """
+import threading, time, duckdb
+from kanon_sql.cli.signals import end_process
+
+session = duckdb.connect()
+pairs = "select max(hash(a.range) ^ hash(b.range)) from range(10000000) a, range(10000000) b"
+threading.Thread(target=session.execute, args=[pairs], daemon=True).start()
+time.sleep(0.3)
+session.interrupt()
+end_process(4)
+"""
+
+
+def test_a_statement_that_is_cancelled_too_late_changes_no_exit_code():
+    """DuckDB aborts the process if its exception meets an interpreter that ends."""
+    ended = subprocess.run(
+        [sys.executable, "-c", STILL_RUNNING],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (4, "")
+
+
 def test_what_a_killed_run_leaves_is_removed_by_the_next_one(monkeypatch, tmp_path):
     spills = tmp_path / "spills"
     spills.mkdir()

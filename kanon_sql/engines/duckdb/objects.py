@@ -494,11 +494,6 @@ _LEFT: list[Future[Any]] = []
 """The statements that were left alone while they wait for a server."""
 
 
-def count_left() -> int:
-    """How many statements still wait for a server, each in a thread."""
-    return sum(not answer.done() for answer in _LEFT)
-
-
 def wait_for_left() -> None:
     """Wait until no statement waits for a server: Python can't end while DuckDB runs one."""
     wait(_LEFT)
