@@ -475,7 +475,7 @@ def advice(key: str, model: type[BaseModel]) -> str:
     elif model is AuditSpec and key in TableSpec.model_fields:
         defaults_hint = ", or once under defaults" if key in Defaults.model_fields else ""
         return f" It belongs to each table, next to its source{defaults_hint}."
-    elif model is TableSpec and key in ("k", "l", "t", "k_map"):
+    elif model is TableSpec and key in ("k", "l", "t"):
         return " A threshold belongs to its check, as in checks: [{k_anonymity: {k: 5}}]."
     return did_you_mean(key, model.model_fields)
 
