@@ -536,7 +536,7 @@ def _in_both(question: ResolvedQuestion, row: Row) -> str | None:
     return (
         f"{question.made_from[HOLDOUT].table.name}: {both:,} of {people:,} people of the holdout "
         f"{'is' if both == 1 else 'are'} in the original, and a holdout must not have been used. "
-        "Leave them out of it, as with --holdout-where."
+        "Leave them out of it."
     )
 
 
