@@ -15,36 +15,8 @@ hashed as not materialized (
     from stacked
 ),
 
--- A hash in the synthetic table that another table has too.
-shared as (
-    select kanon_hash
-    from hashed
-    where kanon_table = 's'
-
-    intersect
-
-    select kanon_hash
-    from hashed
-    where kanon_table <> 's'
-),
-
--- Each record of these hashes, with its {{ "people" if stack.people else "records" }} in each table.
-classes as (
-    select
-{{ kanon_sql.aliases(stack.columns) | indent(4, first=true) }},
-{{ kanon_sql.counts_of_tables(stack) | indent(4, first=true) }}
-    from hashed
-    where kanon_hash in (select kanon_hash from shared)
-    group by
-{{ kanon_sql.aliases(stack.columns) | indent(4, first=true) }}
-),
-{% if stack.people %}
-
-{{ kanon_sql.cte_of_people(stack, kanon_sql.figures_of_copies(stack)) | trim }},
-{% endif %}
-
 -- Each hash of the original, and whether one {{ "person" if of_people else "record" }} has it.
-hashes as (
+hashes as materialized (
     select
         kanon_hash,
         {{ "min(kanon_person)" if of_people else "1" }} as kanon_unit,
@@ -53,6 +25,54 @@ hashes as (
     where kanon_table = 'o'
     group by kanon_hash
 ),
+
+-- A record of the synthetic table with a hash that another table has too.
+suspects as materialized (
+    select *
+    from hashed
+    where
+        kanon_table = 's'
+        and kanon_hash in (
+            select kanon_hash
+            from hashes
+{% if stack.tables | length > 2 %}
+
+            union all
+
+            select kanon_hash
+            from hashed
+            where kanon_table = 'h'
+{% endif %}
+        )
+),
+
+-- The records of these hashes in every table.
+candidates as (
+    select *
+    from suspects
+
+    union all
+
+    select *
+    from hashed
+    where
+        kanon_table <> 's'
+        and kanon_hash in (select kanon_hash from suspects)
+),
+
+-- The same, with its {{ "people" if stack.people else "records" }} in each table.
+classes as (
+    select
+{{ kanon_sql.aliases(stack.columns) | indent(4, first=true) }},
+{{ kanon_sql.counts_of_tables(stack) | indent(4, first=true) }}
+    from candidates
+    group by
+{{ kanon_sql.aliases(stack.columns) | indent(4, first=true) }}
+),
+{% if stack.people %}
+
+{{ kanon_sql.cte_of_people_found(stack, kanon_sql.figures_of_copies(stack), "select *\nfrom candidates") | trim }},
+{% endif %}
 
 -- A whole record that one {{ "person" if of_people else "record" }} of the original has.
 uniques as (

@@ -88,7 +88,9 @@ classes as (
 ),
 {% if stack.people %}
 
-{{ kanon_sql.cte_of_people(stack, kanon_sql.figures_of_copies(stack)) | trim }},
+{{ kanon_sql.cte_of_people_found(
+    stack, kanon_sql.figures_of_copies(stack), kanon_sql.stacked_records(stack, of_people=true)
+) | trim }},
 {% endif %}
 
 -- A whole record that one {{ "person" if original.person is not none else "record" }} of the original has.
@@ -132,7 +134,7 @@ select
     {{ kanon_sql.sum_of_figure(stack, figure) | trim }} as {{ figure.name }}
 {%- endfor %}
 
-from {{ "people" if stack.people else "classes" }}
+from classes
 {%- endmacro %}
 
 

@@ -61,8 +61,15 @@ cells as (
 holders as (
     select
         {{ kanon_sql.alias(target) }},
-        count({{ "distinct " if stack.people }}case when kanon_table = 'o' then {{ "kanon_person" if stack.people else 1 }} end) as kanon_holders
+{% if stack.people %}
+        count(distinct kanon_person) as kanon_holders
+    from (
+        {{ kanon_sql.records_of_people(stack, stack.tables[1:2], unknown) | trim | indent(8) }}
+    ) as original
+{% else %}
+        count(case when kanon_table = 'o' then 1 end) as kanon_holders
     from stacked
+{% endif %}
     group by {{ kanon_sql.alias(target) }}
 ),
 
@@ -109,7 +116,7 @@ classes as (
 )
 {%- if stack.people %},
 
-{{ kanon_sql.ctes_of_disclosed_people(stack, allowed) | trim }}
+{{ kanon_sql.ctes_of_disclosed_people(stack, allowed, unknown) | trim }}
 {%- endif %}
 {%- endmacro %}
 
@@ -159,61 +166,67 @@ group by kanon_all_s
 {%- endmacro %}
 
 
+{# Each record of some of the tables, with its person. #}
+{% macro records_of_people(stack, tables, unknown) -%}
+{{ kanon_sql.stacked_records({"tables": tables, "columns": stack.columns, "people": true}, known=unknown) }}
+{%- endmacro %}
+
+
 {# CTEs of the people of the original and the holdout, each with the record that tells most. #}
-{% macro ctes_of_disclosed_people(stack, allowed) %}
+{% macro ctes_of_disclosed_people(stack, allowed, unknown) %}
 {% set keys, target = stack.columns[:-1] | list, stack.columns | last %}
--- Each person with each of their values, in each of their classes.
+{% set chance = kanon_sql.quotient("cells.kanon_s", "classes.kanon_all_s") %}
+-- What each value in each class tells of those who have it.
 told as (
     select
-        stacked.kanon_person,
-        case when stacked.kanon_table = 'o' then 1 else 0 end as kanon_in_o,
-        cells.kanon_s,
-        cells.kanon_o,
-        holders.kanon_holders,
-        classes.kanon_all_s,
-        classes.kanon_all_o,
-        classes.kanon_most_s,
-        classes.kanon_most_o,
-        classes.kanon_of_one_person
-{%- for values in allowed if values %},
-        classes.kanon_allowed_s_{{ allowed.index(values) + 1 }},
-        classes.kanon_allowed_o_{{ allowed.index(values) + 1 }}
+{{ kanon_sql.aliases_in("cells", stack.columns) | indent(4, first=true) }},
+        {{ chance }} as kanon_chance,
+        case when classes.kanon_of_one_person = 1 then {{ chance }} end as kanon_chance_alone,
+        {{ kanon_sql.quotient("cells.kanon_o", "classes.kanon_all_o") }} as kanon_chance_by_original,
+        case when classes.kanon_all_s > 0 then holders.kanon_holders else 0 end as kanon_holders
+{%- for values in allowed %}
+{%- set number = loop.index %}
+{%- set disclosive = kanon_sql.is_disclosive("s", allowed, number) %},
+        {{ kanon_sql.flag(disclosive) | indent(8) }} as kanon_claimed_{{ number }},
+        {{ kanon_sql.flag(disclosive ~ " and kanon_s > 0") | indent(8) }} as kanon_correct_{{ number }},
+        {{ kanon_sql.flag(disclosive ~ " and kanon_s > 0 and kanon_most_o = kanon_all_o") | indent(8) }} as kanon_correct_in_original_{{ number }},
+        {{ kanon_sql.flag(disclosive ~ " and kanon_s > 0 and kanon_of_one_person = 1") | indent(8) }} as kanon_unique_correct_{{ number }},
+        {{ kanon_sql.flag(kanon_sql.is_disclosive("o", allowed, number)) | indent(8) }} as kanon_disclosive_{{ number }}
 {%- endfor %}
 
-    from stacked
-    inner join cells
-        on {{ kanon_sql.same_class(keys + [target], "cells", "stacked", other_is_set=true) | indent(8) }}
+    from cells
     inner join classes
-        on {{ kanon_sql.same_class(keys, "classes", "stacked", other_is_set=true) | indent(8) }}
+        on {{ kanon_sql.same_class(keys, "classes", "cells", other_is_set=true) | indent(8) }}
     inner join holders
-        on {{ kanon_sql.same_class([target], "holders", "stacked", other_is_set=true) | indent(8) }}
-    where stacked.kanon_table <> 's'
+        on {{ kanon_sql.same_class([target], "holders", "cells", other_is_set=true) | indent(8) }}
+    where cells.kanon_o > 0{{ " or cells.kanon_h > 0" if stack.tables | length > 2 }}
 ),
 
 people as (
     select
-        kanon_person,
-        kanon_in_o,
-        {{ kanon_sql.greatest_flag("kanon_all_s > 0") }} as kanon_found,
-        max({{ kanon_sql.quotient("kanon_s", "kanon_all_s") }}) as kanon_chance,
-        {{ kanon_sql.greatest_flag("kanon_all_s > 0 and kanon_of_one_person = 1") }} as kanon_is_alone,
-        max(case when kanon_of_one_person = 1 then {{ kanon_sql.quotient("kanon_s", "kanon_all_s") }} end) as kanon_chance_alone,
-        max({{ kanon_sql.quotient("kanon_o", "kanon_all_o") }}) as kanon_chance_by_original,
-        max(case when kanon_all_s > 0 then kanon_holders else 0 end) as kanon_most_holders
+        records.kanon_person,
+        case when records.kanon_table = 'o' then 1 else 0 end as kanon_in_o,
+        case when max(told.kanon_chance) is null then 0 else 1 end as kanon_found,
+        max(told.kanon_chance) as kanon_chance,
+        case when max(told.kanon_chance_alone) is null then 0 else 1 end as kanon_is_alone,
+        max(told.kanon_chance_alone) as kanon_chance_alone,
+        max(told.kanon_chance_by_original) as kanon_chance_by_original,
+        max(told.kanon_holders) as kanon_most_holders
 {%- for values in allowed %}
 {%- set number = loop.index %}
-{%- set disclosive = kanon_sql.is_disclosive("s", allowed, number) %},
-        {{ kanon_sql.greatest_flag(disclosive) }} as kanon_is_claimed_{{ number }},
-        {{ kanon_sql.greatest_flag(disclosive ~ " and kanon_s > 0") }} as kanon_is_correct_{{ number }},
-        {{ kanon_sql.greatest_flag(disclosive ~ " and kanon_s > 0 and kanon_most_o = kanon_all_o") }} as kanon_is_correct_in_original_{{ number }},
-        {{ kanon_sql.greatest_flag(disclosive ~ " and kanon_s > 0 and kanon_of_one_person = 1") }} as kanon_is_unique_correct_{{ number }},
-        {{ kanon_sql.greatest_flag(kanon_sql.is_disclosive("o", allowed, number)) }} as kanon_is_disclosive_{{ number }}
+{%- for name in ["claimed", "correct", "correct_in_original", "unique_correct", "disclosive"] %},
+        max(told.kanon_{{ name }}_{{ number }}) as kanon_is_{{ name }}_{{ number }}
+{%- endfor %}
 {%- endfor %}
 
-    from told
+    from (
+        {{ kanon_sql.records_of_people(stack, stack.tables[1:], unknown) | trim | indent(8) }}
+    ) as records
+    inner join told
+        on {{ kanon_sql.same_class(stack.columns, "told", "records", other_is_set=true) | indent(8) }}
     group by
-        kanon_person,
-        kanon_in_o
+        records.kanon_person,
+        records.kanon_table
 )
 {%- endmacro %}
 

@@ -24,31 +24,20 @@ select
 {# Number of people of the holdout, and of those who are in the original too. #}
 {% macro people_in_both(original, holdout) %}
 select
-    coalesce(sum(kanon_of_h), 0) as kanon_people,
-    coalesce(sum(kanon_of_o * kanon_of_h), 0) as kanon_in_both
-from (
-    select
-        kanon_person,
-        max(kanon_in_o) as kanon_of_o,
-        max(kanon_in_h) as kanon_of_h
-    from (
-        select
-            {{ kanon_sql.stacked_cell(original.person) }} as kanon_person,
-            1 as kanon_in_o,
-            0 as kanon_in_h
-        from {{ original.relation | indent(8) }}
-
-        union all
-
-        select
-            {{ kanon_sql.stacked_cell(holdout.person) }} as kanon_person,
-            0 as kanon_in_o,
-            1 as kanon_in_h
+    (
+        select count(distinct {{ kanon_sql.stacked_cell(holdout.person) | trim }})
         from {{ holdout.relation | indent(8) }}
-    ) as stacked
-    where kanon_person is not null
-    group by kanon_person
-) as people
+    ) as kanon_people,
+    count(distinct kanon_person) as kanon_in_both
+from (
+    select {{ kanon_sql.stacked_cell(original.person) }} as kanon_person
+    from {{ original.relation | indent(4) }}
+) as people_of_original
+where
+    kanon_person in (
+        select {{ kanon_sql.stacked_cell(holdout.person) }} as kanon_person
+        from {{ holdout.relation | indent(8) }}
+    )
 {%- endmacro %}
 
 

@@ -51,14 +51,21 @@ union all
 {%- endmacro %}
 
 
-{# Number of records, or people, that a combination has in each table; of `distinct` ones, or up to two people. #}
+{#
+    Number of records, or people, that a combination has in each table; of `distinct` ones, or up to
+    two people, and who it is where it is one.
+#}
 {% macro counts_of_tables(stack, distinct=false) -%}
 {% for table in stack.tables -%}
 {% set is_of_table = "case when kanon_table = '" ~ table.letter ~ "' then " -%}
+{% set up_to_two = table.person is not none and not distinct -%}
 {{ "" if loop.first else ",\n" }}    {{
-    kanon_sql.up_to_two(is_of_table ~ "kanon_person end") if table.person is not none and not distinct
+    kanon_sql.up_to_two(is_of_table ~ "kanon_person end") if up_to_two
     else "count(" ~ is_of_table ~ "1 end)"
 }} as kanon_{{ table.letter }}
+{%- if up_to_two %},
+    min({{ is_of_table }}kanon_person end) as kanon_person_{{ table.letter }}
+{%- endif %}
 {%- endfor %}
 {%- endmacro %}
 

@@ -8,7 +8,8 @@
 
 {#
     One row with several figures. Each has a `name`, the table `of` which it counts records, and the
-    predicate on the class in which they are. A person counts once, if any of their classes has it.
+    predicate on the class in which they are. A person counts once, if any of their classes has it;
+    `who` is `everyone`, `one` in a class, which tells who it is, or `any` number of people in it.
 #}
 {% macro stacked_figures(stack, figures) %}
 with
@@ -19,35 +20,33 @@ with
 {%- endmacro %}
 
 
-{# CTEs of the classes, and of the people with what holds for any of their classes. #}
+{# CTEs of the classes, and of the people found in them. #}
 {% macro ctes_of_stacked_figures(stack, figures) %}
 {{ kanon_sql.ctes_of_stacked_classes(stack) | trim }}
 {%- if stack.people %},
 
-{{ kanon_sql.cte_of_people(stack, figures) | trim }}
+{{ kanon_sql.cte_of_people_found(stack, figures, kanon_sql.stacked_records(stack, of_people=true)) | trim }}
 {%- endif %}
 {%- endmacro %}
 
 
-{# CTE of the people of any of the classes. #}
-{% macro cte_of_people(stack, figures) %}
--- Each person with what holds for any of their classes.
-people as (
+{# CTE of the figures of which classes have any number of people: those of these records. #}
+{% macro cte_of_people_found(stack, figures, records) %}
+{% set of_any = namespace(figures=[]) %}
+{% for figure in figures if figure.who == "any" and kanon_sql.is_of_people(stack, figure) %}
+{% set of_any.figures = of_any.figures + [figure] %}
+{% endfor %}
+people_found as (
     select
-        records.kanon_person,
-        records.kanon_table
-{%- for figure in figures if kanon_sql.is_of_people(stack, figure) %},
-        {{ kanon_sql.greatest_flag("records.kanon_table = '" ~ figure.of ~ "' and " ~ figure.predicate) }} as {{ figure.name }}
-{%- endfor %}
-
+{% for figure in of_any.figures %}
+        count(distinct case when records.kanon_table = '{{ figure.of }}' and {{ figure.predicate }} then records.kanon_person end) as {{ figure.name }}{{ "," if not loop.last }}
+{% endfor %}
     from (
-        {{ kanon_sql.stacked_records(stack, of_people=true) | trim | indent(8) }}
+        {{ records | trim | indent(8) }}
     ) as records
     inner join classes
         on {{ kanon_sql.same_class(stack.columns, "classes", "records", other_is_set=true) | indent(8) }}
-    group by
-        records.kanon_person,
-        records.kanon_table
+    where {{ of_any.figures | map(attribute="predicate") | unique | join(" or ") }}
 )
 {%- endmacro %}
 
@@ -58,29 +57,39 @@ select
 {% for figure in figures %}
     {{ kanon_sql.sum_of_figure(stack, figure) | trim }} as {{ figure.name }}{{ "," if not loop.last }}
 {% endfor %}
-from {{ "people" if stack.people else "classes" }}
+from classes
+{%- endmacro %}
+
+
+{# The table of which a figure counts records. #}
+{% macro table_of_figure(stack, figure) -%}
+{{ return((stack.tables | selectattr("letter", "equalto", figure.of) | list)[0]) }}
 {%- endmacro %}
 
 
 {# Whether a figure counts people, as its table has some. #}
 {% macro is_of_people(stack, figure) -%}
-{% set tables = stack.tables | selectattr("letter", "equalto", figure.of) | list -%}
-{{ return(tables[0].person is not none) }}
+{{ return(kanon_sql.table_of_figure(stack, figure).person is not none) }}
 {%- endmacro %}
 
 
 {# A figure of the whole table; of a table without people it counts records. #}
 {% macro sum_of_figure(stack, figure) -%}
-{% set of_records = "coalesce(sum(case when " ~ figure.predicate ~ " then kanon_" ~ figure.of ~ " else 0 end), 0)" -%}
-{% if kanon_sql.is_of_people(stack, figure) -%}
-coalesce(sum({{ figure.name }}), 0)
-{%- elif stack.people -%}
+{% if not kanon_sql.is_of_people(stack, figure) -%}
+coalesce(sum(case when {{ figure.predicate }} then kanon_{{ figure.of }} else 0 end), 0)
+{%- elif figure.who == "one" -%}
+count(distinct case when {{ figure.predicate }} then kanon_person_{{ figure.of }} end)
+{%- elif figure.who == "everyone" -%}
+{% set table = kanon_sql.table_of_figure(stack, figure) -%}
 (
-        select {{ of_records }}
-        from classes
+        select count(distinct {{ kanon_sql.stacked_cell(table.person) | trim }})
+        from {{ table.relation | indent(8) }}
     )
 {%- else -%}
-{{ of_records }}
+(
+        select {{ figure.name }}
+        from people_found
+    )
 {%- endif %}
 {%- endmacro %}
 
@@ -88,14 +97,14 @@ coalesce(sum({{ figure.name }}), 0)
 {# The figures of those alone: how many are in the original, and again in the synthetic table. #}
 {% macro figures_of_uniques(with_holdout) -%}
 {{ return([
-    {"name": "kanon_attacked", "of": "o", "predicate": "kanon_o > 0"},
-    {"name": "kanon_synthetic", "of": "s", "predicate": "kanon_s > 0"},
-    {"name": "kanon_unique_in_original", "of": "o", "predicate": "kanon_o = 1"},
-    {"name": "kanon_unique_in_synthetic", "of": "s", "predicate": "kanon_s = 1"},
-    {"name": "kanon_replicated", "of": "o", "predicate": "kanon_o = 1 and kanon_s = 1"},
+    {"name": "kanon_attacked", "of": "o", "predicate": "kanon_o > 0", "who": "everyone"},
+    {"name": "kanon_synthetic", "of": "s", "predicate": "kanon_s > 0", "who": "everyone"},
+    {"name": "kanon_unique_in_original", "of": "o", "predicate": "kanon_o = 1", "who": "one"},
+    {"name": "kanon_unique_in_synthetic", "of": "s", "predicate": "kanon_s = 1", "who": "one"},
+    {"name": "kanon_replicated", "of": "o", "predicate": "kanon_o = 1 and kanon_s = 1", "who": "one"},
 ] + ([
-    {"name": "kanon_holdout", "of": "h", "predicate": "kanon_h > 0"},
-    {"name": "kanon_found_in_holdout", "of": "h", "predicate": "kanon_s > 0"},
+    {"name": "kanon_holdout", "of": "h", "predicate": "kanon_h > 0", "who": "everyone"},
+    {"name": "kanon_found_in_holdout", "of": "h", "predicate": "kanon_s > 0", "who": "any"},
 ] if with_holdout else []) + kanon_sql.figures_of_found(with_holdout, once=true)) }}
 {%- endmacro %}
 
@@ -108,12 +117,12 @@ coalesce(sum({{ figure.name }}), 0)
 {% macro figures_of_found(with_holdout, once) -%}
 {% set alone = "kanon_o + kanon_h = 1 and kanon_s " ~ ("= 1" if once else "> 0") %}
 {{ return([
-    {"name": "kanon_found", "of": "o", "predicate": "kanon_s > 0"},
-    {"name": "kanon_copying", "of": "s", "predicate": "kanon_o > 0"},
-    {"name": "kanon_unique_found", "of": "o", "predicate": "kanon_o = 1 and kanon_s > 0"},
+    {"name": "kanon_found", "of": "o", "predicate": "kanon_s > 0", "who": "any"},
+    {"name": "kanon_copying", "of": "s", "predicate": "kanon_o > 0", "who": "any"},
+    {"name": "kanon_unique_found", "of": "o", "predicate": "kanon_o = 1 and kanon_s > 0", "who": "one"},
 ] + ([
-    {"name": "kanon_alone_in_original", "of": "o", "predicate": alone},
-    {"name": "kanon_alone_in_holdout", "of": "h", "predicate": alone},
+    {"name": "kanon_alone_in_original", "of": "o", "predicate": alone, "who": "one"},
+    {"name": "kanon_alone_in_holdout", "of": "h", "predicate": alone, "who": "one"},
 ] if with_holdout else [])) }}
 {%- endmacro %}
 

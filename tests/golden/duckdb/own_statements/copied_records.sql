@@ -59,7 +59,8 @@ from (
                     case when kanon_table = 'o' then kanon_person end
                 ) = max(case when kanon_table = 'o' then kanon_person end) then 1
                 else 2
-            end as kanon_o
+            end as kanon_o,
+            min(case when kanon_table = 'o' then kanon_person end) as kanon_person_o
         from stacked
         inner join copies
             on copies."zip" is not distinct from stacked."zip"
@@ -71,15 +72,11 @@ from (
             copies.kanon_sensitive_1
     ),
 
-    -- Each person with what holds for any of their classes.
-    people as (
+    people_found as (
         select
-            records.kanon_person,
-            records.kanon_table,
-            max(case when records.kanon_table = 'o' and kanon_s > 0 then 1 else 0 end) as kanon_found,
-            max(
-                case when records.kanon_table = 'o' and kanon_o = 1 and kanon_s > 0 then 1 else 0 end
-            ) as kanon_unique_found
+            count(
+                distinct case when records.kanon_table = 'o' and kanon_s > 0 then records.kanon_person end
+            ) as kanon_found
         from (
             select
                 "zip_code" as "zip",
@@ -93,9 +90,7 @@ from (
             on classes."zip" is not distinct from records."zip"
             and classes."age" is not distinct from records."age"
             and classes.kanon_sensitive_1 is not distinct from records.kanon_sensitive_1
-        group by
-            records.kanon_person,
-            records.kanon_table
+        where kanon_s > 0
     ),
 
     -- A whole record that one person of the original has.
@@ -130,13 +125,15 @@ from (
                 select count(distinct kanon_unit)
                 from uniques
             ) as kanon_unique_in_original,
-            coalesce(sum(kanon_found), 0) as kanon_found,
             (
-                select coalesce(sum(case when kanon_o > 0 then kanon_s else 0 end), 0)
-                from classes
-            ) as kanon_copying,
-            coalesce(sum(kanon_unique_found), 0) as kanon_unique_found
-        from people
+                select kanon_found
+                from people_found
+            ) as kanon_found,
+            coalesce(sum(case when kanon_o > 0 then kanon_s else 0 end), 0) as kanon_copying,
+            count(
+                distinct case when kanon_o = 1 and kanon_s > 0 then kanon_person_o end
+            ) as kanon_unique_found
+        from classes
     ),
 
     measured as (

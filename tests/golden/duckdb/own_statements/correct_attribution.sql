@@ -44,8 +44,16 @@ from (
     holders as (
         select
             kanon_sensitive_1,
-            count(distinct case when kanon_table = 'o' then kanon_person end) as kanon_holders
-        from stacked
+            count(distinct kanon_person) as kanon_holders
+        from (
+            select
+                "zip_code" as "zip",
+                "age",
+                "dx" as kanon_sensitive_1,
+                "person" as kanon_person,
+                'o' as kanon_table
+            from "main"."patients_original"
+        ) as original
         group by kanon_sensitive_1
     ),
 
@@ -68,77 +76,81 @@ from (
             "age"
     ),
 
-    -- Each person with each of their values, in each of their classes.
+    -- What each value in each class tells of those who have it.
     told as (
         select
-            stacked.kanon_person,
-            case when stacked.kanon_table = 'o' then 1 else 0 end as kanon_in_o,
-            cells.kanon_s,
-            cells.kanon_o,
-            holders.kanon_holders,
-            classes.kanon_all_s,
-            classes.kanon_all_o,
-            classes.kanon_most_s,
-            classes.kanon_most_o,
-            classes.kanon_of_one_person
-        from stacked
-        inner join cells
-            on cells."zip" is not distinct from stacked."zip"
-            and cells."age" is not distinct from stacked."age"
-            and cells.kanon_sensitive_1 is not distinct from stacked.kanon_sensitive_1
+            cells."zip",
+            cells."age",
+            cells.kanon_sensitive_1,
+            cast(cells.kanon_s as double) / nullif(classes.kanon_all_s, 0) as kanon_chance,
+            case
+                when classes.kanon_of_one_person = 1
+                then cast(cells.kanon_s as double) / nullif(classes.kanon_all_s, 0)
+            end as kanon_chance_alone,
+            cast(cells.kanon_o as double) / nullif(classes.kanon_all_o, 0) as kanon_chance_by_original,
+            case when classes.kanon_all_s > 0 then holders.kanon_holders else 0 end as kanon_holders,
+            case when kanon_all_s > 0 and kanon_most_s = kanon_all_s then 1 else 0 end as kanon_claimed_1,
+            case
+                when kanon_all_s > 0 and kanon_most_s = kanon_all_s and kanon_s > 0 then 1
+                else 0
+            end as kanon_correct_1,
+            case
+                when kanon_all_s > 0
+                    and kanon_most_s = kanon_all_s
+                    and kanon_s > 0
+                    and kanon_most_o = kanon_all_o
+                then 1
+                else 0
+            end as kanon_correct_in_original_1,
+            case
+                when kanon_all_s > 0
+                    and kanon_most_s = kanon_all_s
+                    and kanon_s > 0
+                    and kanon_of_one_person = 1
+                then 1
+                else 0
+            end as kanon_unique_correct_1,
+            case when kanon_all_o > 0 and kanon_most_o = kanon_all_o then 1 else 0 end as kanon_disclosive_1
+        from cells
         inner join classes
-            on classes."zip" is not distinct from stacked."zip"
-            and classes."age" is not distinct from stacked."age"
+            on classes."zip" is not distinct from cells."zip"
+            and classes."age" is not distinct from cells."age"
         inner join holders
-            on holders.kanon_sensitive_1 is not distinct from stacked.kanon_sensitive_1
-        where stacked.kanon_table <> 's'
+            on holders.kanon_sensitive_1 is not distinct from cells.kanon_sensitive_1
+        where cells.kanon_o > 0
     ),
 
     people as (
         select
-            kanon_person,
-            kanon_in_o,
-            max(case when kanon_all_s > 0 then 1 else 0 end) as kanon_found,
-            max(cast(kanon_s as double) / nullif(kanon_all_s, 0)) as kanon_chance,
-            max(case when kanon_all_s > 0 and kanon_of_one_person = 1 then 1 else 0 end) as kanon_is_alone,
-            max(
-                case when kanon_of_one_person = 1 then cast(kanon_s as double) / nullif(kanon_all_s, 0) end
-            ) as kanon_chance_alone,
-            max(cast(kanon_o as double) / nullif(kanon_all_o, 0)) as kanon_chance_by_original,
-            max(case when kanon_all_s > 0 then kanon_holders else 0 end) as kanon_most_holders,
-            max(
-                case when kanon_all_s > 0 and kanon_most_s = kanon_all_s then 1 else 0 end
-            ) as kanon_is_claimed_1,
-            max(
-                case when kanon_all_s > 0 and kanon_most_s = kanon_all_s and kanon_s > 0 then 1 else 0 end
-            ) as kanon_is_correct_1,
-            max(
-                case
-                    when kanon_all_s > 0
-                        and kanon_most_s = kanon_all_s
-                        and kanon_s > 0
-                        and kanon_most_o = kanon_all_o
-                    then 1
-                    else 0
-                end
-            ) as kanon_is_correct_in_original_1,
-            max(
-                case
-                    when kanon_all_s > 0
-                        and kanon_most_s = kanon_all_s
-                        and kanon_s > 0
-                        and kanon_of_one_person = 1
-                    then 1
-                    else 0
-                end
-            ) as kanon_is_unique_correct_1,
-            max(
-                case when kanon_all_o > 0 and kanon_most_o = kanon_all_o then 1 else 0 end
-            ) as kanon_is_disclosive_1
-        from told
+            records.kanon_person,
+            case when records.kanon_table = 'o' then 1 else 0 end as kanon_in_o,
+            case when max(told.kanon_chance) is null then 0 else 1 end as kanon_found,
+            max(told.kanon_chance) as kanon_chance,
+            case when max(told.kanon_chance_alone) is null then 0 else 1 end as kanon_is_alone,
+            max(told.kanon_chance_alone) as kanon_chance_alone,
+            max(told.kanon_chance_by_original) as kanon_chance_by_original,
+            max(told.kanon_holders) as kanon_most_holders,
+            max(told.kanon_claimed_1) as kanon_is_claimed_1,
+            max(told.kanon_correct_1) as kanon_is_correct_1,
+            max(told.kanon_correct_in_original_1) as kanon_is_correct_in_original_1,
+            max(told.kanon_unique_correct_1) as kanon_is_unique_correct_1,
+            max(told.kanon_disclosive_1) as kanon_is_disclosive_1
+        from (
+            select
+                "zip_code" as "zip",
+                "age",
+                "dx" as kanon_sensitive_1,
+                "person" as kanon_person,
+                'o' as kanon_table
+            from "main"."patients_original"
+        ) as records
+        inner join told
+            on told."zip" is not distinct from records."zip"
+            and told."age" is not distinct from records."age"
+            and told.kanon_sensitive_1 is not distinct from records.kanon_sensitive_1
         group by
-            kanon_person,
-            kanon_in_o
+            records.kanon_person,
+            records.kanon_table
     ),
 
     told_by_size as (

@@ -33,29 +33,19 @@ from (
                     case when kanon_table = 'o' then kanon_person end
                 ) = max(case when kanon_table = 'o' then kanon_person end) then 1
                 else 2
-            end as kanon_o
+            end as kanon_o,
+            min(case when kanon_table = 'o' then kanon_person end) as kanon_person_o
         from stacked
         group by
             "zip",
             "age"
     ),
 
-    -- Each person with what holds for any of their classes.
-    people as (
+    people_found as (
         select
-            records.kanon_person,
-            records.kanon_table,
-            max(case when records.kanon_table = 'o' and kanon_o > 0 then 1 else 0 end) as kanon_attacked,
-            max(
-                case when records.kanon_table = 'o' and kanon_o = 1 then 1 else 0 end
-            ) as kanon_unique_in_original,
-            max(
-                case when records.kanon_table = 'o' and kanon_o = 1 and kanon_s = 1 then 1 else 0 end
-            ) as kanon_replicated,
-            max(case when records.kanon_table = 'o' and kanon_s > 0 then 1 else 0 end) as kanon_found,
-            max(
-                case when records.kanon_table = 'o' and kanon_o = 1 and kanon_s > 0 then 1 else 0 end
-            ) as kanon_unique_found
+            count(
+                distinct case when records.kanon_table = 'o' and kanon_s > 0 then records.kanon_person end
+            ) as kanon_found
         from (
             select
                 "zip_code" as "zip",
@@ -67,31 +57,28 @@ from (
         inner join classes
             on classes."zip" is not distinct from records."zip"
             and classes."age" is not distinct from records."age"
-        group by
-            records.kanon_person,
-            records.kanon_table
+        where kanon_s > 0
     ),
 
     counted as (
         select
-            coalesce(sum(kanon_attacked), 0) as kanon_attacked,
             (
-                select coalesce(sum(case when kanon_s > 0 then kanon_s else 0 end), 0)
-                from classes
-            ) as kanon_synthetic,
-            coalesce(sum(kanon_unique_in_original), 0) as kanon_unique_in_original,
+                select count(distinct "person")
+                from "main"."patients_original"
+            ) as kanon_attacked,
+            coalesce(sum(case when kanon_s > 0 then kanon_s else 0 end), 0) as kanon_synthetic,
+            count(distinct case when kanon_o = 1 then kanon_person_o end) as kanon_unique_in_original,
+            coalesce(sum(case when kanon_s = 1 then kanon_s else 0 end), 0) as kanon_unique_in_synthetic,
+            count(distinct case when kanon_o = 1 and kanon_s = 1 then kanon_person_o end) as kanon_replicated,
             (
-                select coalesce(sum(case when kanon_s = 1 then kanon_s else 0 end), 0)
-                from classes
-            ) as kanon_unique_in_synthetic,
-            coalesce(sum(kanon_replicated), 0) as kanon_replicated,
-            coalesce(sum(kanon_found), 0) as kanon_found,
-            (
-                select coalesce(sum(case when kanon_o > 0 then kanon_s else 0 end), 0)
-                from classes
-            ) as kanon_copying,
-            coalesce(sum(kanon_unique_found), 0) as kanon_unique_found
-        from people
+                select kanon_found
+                from people_found
+            ) as kanon_found,
+            coalesce(sum(case when kanon_o > 0 then kanon_s else 0 end), 0) as kanon_copying,
+            count(
+                distinct case when kanon_o = 1 and kanon_s > 0 then kanon_person_o end
+            ) as kanon_unique_found
+        from classes
     ),
 
     measured as (
