@@ -174,7 +174,7 @@ OPEN = kanon.KnownEvents(m=4, max_share=0.999)
 
 
 def test_an_undecided_check_is_never_green() -> None:
-    result = audited(table(VISITS), OPEN, kanon.KmAnonymity(k=1))
+    result = audited(table(VISITS), OPEN, kanon.KmAnonymity(k=2))
     of_draw, of_km = result.checks
 
     assert (of_draw.holds, of_draw.details["evidence"], of_km.holds) == (None, "draw", True)
@@ -186,8 +186,8 @@ def test_an_undecided_check_is_never_green() -> None:
 
 
 def test_an_undecided_check_that_is_no_longer_asked_is_dropped() -> None:
-    both = audited(table(VISITS), OPEN, kanon.KmAnonymity(k=1))
-    one = audited(table(VISITS), kanon.KmAnonymity(k=1))
+    both = audited(table(VISITS), OPEN, kanon.KmAnonymity(k=2))
+    one = audited(table(VISITS), kanon.KmAnonymity(k=2))
 
     assert one.diff(both).is_worse
     assert not both.diff(one).is_worse
@@ -341,9 +341,23 @@ def test_quasi_identifiers_that_differ_within_a_person_are_refused() -> None:
         )
 
 
-def test_a_record_without_a_person_is_refused() -> None:
+@pytest.mark.parametrize("check", [kanon.KmAnonymity(k=2), kanon.KnownEvents(m=1, max_share=1)])
+def test_a_record_without_a_person_is_refused(check: Any) -> None:
     with pytest.raises(kanon.InputError, match="1 of 2 records have no"):
-        audited(table([("a", "x"), (None, "x")]), kanon.KmAnonymity(k=2))
+        audited(table([("a", "x"), (None, "x")]), check)
+
+
+@pytest.mark.parametrize("times", [False, True])
+@pytest.mark.parametrize("rows", [[], [*VISITS, ("p0", "a"), ("p0", None), ("p1", None)]])
+def test_one_known_event_counts_the_events_in_one_statement(
+    rows: list[tuple[Any, ...]], times: bool
+) -> None:
+    check = kanon.KnownEvents(m=1, max_share=1, times=times)
+    [alone] = audited(table(rows), check).tables
+    [beside] = audited(table(rows), kanon.KmAnonymity(k=2)).tables
+
+    assert set(alone.sql) == {"known_events_1"}
+    assert (alone.events, alone.summary) == (beside.events, beside.summary)
 
 
 def test_values_are_listed_on_request_alone(visits: str) -> None:

@@ -21,7 +21,7 @@ from kanon_sql.models.events.models import (
     KmAnonymity,
     KnownEvents,
 )
-from kanon_sql.plan.answers import Answers
+from kanon_sql.plan.answers import Answers, total
 from kanon_sql.plan.check_scope import CheckScope
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.preconditions import without_entity
@@ -42,6 +42,8 @@ from kanon_sql.sql.tables import Row
 
 EVENTS, TO_COUNT = "events", "combinations_to_count"
 """The steps that count the events, and the combinations of them to expand."""
+ONE_EVENT = "known_events_1"
+"""The step that attacks with one event; where nothing else is known it counts the events too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +52,8 @@ class EventStep(PlannedStep):
 
     check: BoundCheck
     draws: bool = False
+    counts: bool = False
+    """Whether it counts the events too, which costs little beside the attack by one event."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,9 @@ class EventPlan:
     @property
     def steps(self) -> tuple[PlannedStep, ...]:
         """Every step but those that list values."""
-        of_checks = (step for check in self.checks for step in check.steps)
+        of_checks = (
+            step for check in self.checks for step in check.steps if step not in self.first
+        )
         return (*self.first, *self.to_count, *of_checks)
 
 
@@ -116,10 +122,25 @@ def most_counted(model: KmAnonymity, answers: Answers) -> int:
     return max(m for m in sizes if m == 1 or numbers[m] <= model.max_combinations)
 
 
+def event_figures(answers: Answers) -> Row | None:
+    """The figures of the events, of all people; None without records."""
+    rows = answers.rows(EVENTS) or answers.rows(ONE_EVENT)
+    if not total(rows, "kanon_records"):
+        return None
+    return {
+        **rows[0],
+        **{
+            name: total(rows, name)
+            for name in ("kanon_records", "kanon_people", "kanon_person_events")
+        },
+        "kanon_fewest": min(row["kanon_fewest"] for row in rows),
+        "kanon_most": max(row["kanon_most"] for row in rows),
+    }
+
+
 def with_events(answers: Answers) -> bool:
     """The condition that the table has records."""
-    row = answers.row(EVENTS)
-    return row is not None and bool(row["kanon_records"])
+    return event_figures(answers) is not None
 
 
 _MEASURED = (KnownEvents(m=1), KnownEvents(m=2), KmAnonymity())
@@ -170,7 +191,7 @@ def plan_events(
     checks = tuple(statements.of(check) for check in requested)
     may_expand = any(_may_expand(check) for check in checks)
     return EventPlan(
-        first=tuple(_first(question)),
+        first=tuple(_first(question, checks)),
         to_count=(PlannedStep(statement=_to_count(question), when=with_events),)
         if may_expand
         else (),
@@ -179,8 +200,12 @@ def plan_events(
     )
 
 
-def _first(question: ResolvedQuestion) -> Iterator[PlannedStep]:
-    yield PlannedStep(statement=_counts(question), refuse=partial(without_entity, question))
+def _first(question: ResolvedQuestion, checks: Sequence[EventCheck]) -> Iterator[PlannedStep]:
+    counting = (step for check in checks for step in check.exact if step.counts)
+    if (step := next(counting, None)) is not None:
+        yield step
+    else:
+        yield PlannedStep(statement=_counts(question), refuse=partial(without_entity, question))
     if question.quasi_identifiers:
         yield PlannedStep(
             statement=_quasi_identifiers(question),
@@ -289,7 +314,14 @@ class _Statements:
         )
 
     def _exact_step(self, check: BoundCheck, model: KnownEvents) -> Iterator[EventStep]:
-        if model.m <= MOST_EXPANDED:
+        if self._counts(model):
+            yield EventStep(
+                check=check,
+                counts=True,
+                statement=self._exact(model),
+                refuse=partial(without_entity, self.question),
+            )
+        elif model.m <= MOST_EXPANDED:
             yield EventStep(
                 check=check,
                 statement=self._exact(model),
@@ -305,6 +337,10 @@ class _Statements:
             statement=self._drawn(model),
             when=lambda answers: with_events(answers) and not is_exact(model, answers),
         )
+
+    def _counts(self, model: KnownEvents) -> bool:
+        """Whether the events are all that is known, and known one at a time."""
+        return model.m == 1 and not self.question.quasi_identifiers
 
     def _rendered(self, macro: str, **arguments: Any) -> str:
         return render(
@@ -344,7 +380,13 @@ class _Statements:
             f"How many people of {audited(self.question)} are found among each number of people, "
             f"by the {'one' if is_single else model.m} of their events"
             f"{self._known_text(model.times)} that {'tells' if is_single else 'tell'} most?",
-            self._rendered("known_events", m=model.m, k=model.k, times=model.times),
+            self._rendered(
+                "known_events",
+                m=model.m,
+                k=model.k,
+                times=model.times,
+                counted=self._counts(model),
+            ),
             KnownEvents,
             only=f"if there are no more than {model.max_combinations:,} combinations to count"
             if model.m > 1

@@ -15,7 +15,13 @@ from kanon_sql.auditing.intervals import wilson
 from kanon_sql.errors import InputError
 from kanon_sql.models.base import Number
 from kanon_sql.models.events.models import KmAnonymity, KnownEvents
-from kanon_sql.models.events.plan import EVENTS, EventCheck, expanded, is_exact, most_counted
+from kanon_sql.models.events.plan import (
+    EventCheck,
+    event_figures,
+    expanded,
+    is_exact,
+    most_counted,
+)
 from kanon_sql.plan.answers import Answers
 from kanon_sql.plan.plan import Plan
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
@@ -134,8 +140,8 @@ def _binomial(x: int, n: int, share: float) -> float:
 
 def events_of(question: ResolvedQuestion, answers: Answers) -> Events | None:
     """The figures of the events; None without records."""
-    row = answers.row(EVENTS)
-    if row is None or not row["kanon_records"]:
+    row = event_figures(answers)
+    if row is None:
         return None
     return Events(
         columns=tuple(column.name for column in question.events),
@@ -149,13 +155,13 @@ def events_of(question: ResolvedQuestion, answers: Answers) -> Events | None:
 
 def people_with_events(answers: Answers) -> int:
     """The number of people in an event table; 0 without records."""
-    row = answers.row(EVENTS)
-    return int(row["kanon_people"]) if row and row["kanon_records"] else 0
+    row = event_figures(answers)
+    return int(row["kanon_people"]) if row else 0
 
 
 def records_with_events(answers: Answers) -> int:
     """The number of records of an event table."""
-    row = answers.row(EVENTS)
+    row = event_figures(answers)
     return int(row["kanon_records"]) if row else 0
 
 

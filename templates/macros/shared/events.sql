@@ -21,7 +21,9 @@ held as (
 ),
 
 different_events as (
-    select count(*) as kanon_holders
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        sum(kanon_records) as kanon_records
     from held
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
@@ -29,30 +31,43 @@ different_events as (
 
 people as (
     select
-        {{ kanon_sql.alias(entity) }},
-        count(*) as kanon_events,
-        sum(kanon_records) as kanon_records,
-        {{ kanon_sql.sum_where(kanon_sql.any_null(columns) | trim, "kanon_records", "kanon_with_null") }}
+        {{ kanon_sql.alias(entity) }} as kanon_person,
+        count(*) as kanon_person_events,
+        sum(kanon_records) as kanon_records
     from held
     group by {{ kanon_sql.alias(entity) }}
 ),
 
-counted_events as (
-    select count(*) as kanon_distinct
-    from different_events
-)
+{{ kanon_sql.cte_of_counted_events("different_events", columns) | trim }}
 
 select
-    coalesce(sum(kanon_records), 0) as kanon_records,
     count(*) as kanon_people,
-    coalesce(sum(case when {{ kanon_sql.is_null(entity) }} then kanon_records else 0 end), 0) as kanon_without_entity,
-    min(counted_events.kanon_distinct) as kanon_distinct,
-    coalesce(sum(kanon_events), 0) as kanon_person_events,
-    min(kanon_events) as kanon_fewest,
-    max(kanon_events) as kanon_most,
-    coalesce(sum(kanon_with_null), 0) as kanon_with_null
+    {{ kanon_sql.figures_of_events() | trim | indent(4) }}
 from people
 cross join counted_events
+{%- endmacro %}
+
+
+{# CTE of the number of events, and of their records with a NULL. #}
+{% macro cte_of_counted_events(events, columns) %}
+counted_events as (
+    select
+        count(*) as kanon_distinct,
+        {{ kanon_sql.sum_where(kanon_sql.any_null(columns) | trim, "kanon_records", "kanon_with_null") | indent(8) }}
+    from {{ events }}
+)
+{%- endmacro %}
+
+
+{# The figures of people with their events. #}
+{% macro figures_of_events() %}
+coalesce(sum(kanon_records), 0) as kanon_records,
+coalesce(sum(case when kanon_person is null then kanon_records else 0 end), 0) as kanon_without_entity,
+coalesce(sum(kanon_person_events), 0) as kanon_person_events,
+min(kanon_person_events) as kanon_fewest,
+max(kanon_person_events) as kanon_most,
+min(counted_events.kanon_distinct) as kanon_distinct,
+coalesce(min(counted_events.kanon_with_null), 0) as kanon_with_null
 {%- endmacro %}
 
 
@@ -97,12 +112,13 @@ from people
 {#
     CTEs of the events of each person: `coded` has a row for each person and event, with the number
     of holders of each slot up to m. If `numbered`, people and events are integers, the rarest event
-    first, and otherwise the event has no number. `with_holders=false` leaves out the holders.
+    first, and otherwise the event has no number. `with_holders=false` leaves out the holders;
+    `counted` adds the records of each.
 #}
-{% macro ctes_of_slots(relation, columns, entity, m, times, numbered=true, with_holders=true) %}
--- A person with an event{{ ", and how often" if times }}.
+{% macro ctes_of_slots(relation, columns, entity, m, times, numbered=true, with_holders=true, counted=false) %}
+-- A person with an event{{ ", and how often" if times or counted }}.
 held as (
-    {{ kanon_sql.frequency_set(relation, [entity] + columns, counted=times) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(relation, [entity] + columns, counted=times or counted) | trim | indent(4) }}
 ),
 
 -- An event with its holders{{ "; rarest first" if numbered }}.
@@ -117,6 +133,9 @@ slots as (
         ) as kanon_event,
 {% endif %}
         count(*) as kanon_holders_1
+{%- if counted %},
+        sum(kanon_records) as kanon_records
+{%- endif %}
 {%- for i in range(2, m + 1) if times %},
         sum(case when kanon_records >= {{ i }} then 1 else 0 end) as kanon_holders_{{ i }}
 {%- endfor %}
@@ -141,6 +160,9 @@ coded as (
         {{ "numbered_people.kanon_person" if numbered else "held." ~ kanon_sql.alias(entity) ~ " as kanon_person" }},
 {% if numbered %}
         slots.kanon_event{{ "," if times or with_holders }}
+{% endif %}
+{% if counted %}
+        held.kanon_records,
 {% endif %}
 {% if times or with_holders %}
         {{ kanon_sql.of_slots(m, times, with_holders) | trim | indent(8) }}

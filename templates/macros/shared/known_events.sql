@@ -10,12 +10,19 @@
 {#
     Number of people by the crowd of their worst combination; `kanon_fewer` of them have fewer than m
     events. The other figures are sums over people of the chance, for events chosen at random, of a
-    crowd of fewer than k or of one person, and of the mean of 1 / crowd.
+    crowd of fewer than k or of one person, and of the mean of 1 / crowd. For one event, `counted`
+    adds the figures of the events, those of each row's people, but `kanon_distinct` and
+    `kanon_with_null` of all.
 #}
-{% macro known_events(relation, columns, entity, m, k, times=false) %}
+{% macro known_events(relation, columns, entity, m, k, times=false, counted=false) %}
 with
 
-{{ kanon_sql.ctes_of_judged_people(relation, columns, entity, m, k, times) | trim }}
+{{ kanon_sql.ctes_of_judged_people(relation, columns, entity, m, k, times, counted) | trim }}
+{%- if counted %},
+
+{{ kanon_sql.cte_of_counted_events("slots", columns) | trim }}
+{%- endif %}
+
 
 select
     kanon_crowd,
@@ -24,19 +31,26 @@ select
     sum(kanon_below) as kanon_below,
     sum(kanon_alone) as kanon_alone,
     sum(kanon_chance) as kanon_chance
+{%- if counted %},
+    {{ kanon_sql.figures_of_events() | trim | indent(4) }}
+{%- endif %}
+
 from judged_people
+{% if counted %}
+cross join counted_events
+{% endif %}
 group by kanon_crowd
 order by kanon_crowd
 {%- endmacro %}
 
 
 {# CTEs of the people, each with the crowd of their worst combination and their chances at random. #}
-{% macro ctes_of_judged_people(relation, columns, entity, m, k, times) %}
-{{ kanon_sql.ctes_of_slots(relation, columns, entity, m, times, numbered=m > 1) | trim }},
+{% macro ctes_of_judged_people(relation, columns, entity, m, k, times, counted=false) %}
+{{ kanon_sql.ctes_of_slots(relation, columns, entity, m, times, numbered=m > 1, counted=counted) | trim }},
 {%- if m == 1 %}
 
 
-{{ kanon_sql.people_of_one_event(k, times) | trim }}
+{{ kanon_sql.people_of_one_event(k, times, counted) | trim }}
 {%- else %}
 
 
@@ -46,7 +60,7 @@ order by kanon_crowd
 
 
 {# People by one event: its holders are the crowd, so each person is one group. #}
-{% macro people_of_one_event(k, times) %}
+{% macro people_of_one_event(k, times, counted=false) %}
 {% set weight = "cast(kanon_times as " ~ kanon_sql.float_type() ~ ")" if times else "1" %}
 people as (
     select
@@ -56,12 +70,22 @@ people as (
         sum(case when kanon_holders_1 < {{ kanon_sql.positive_int(k, "k") }} then {{ weight }} else 0 end) as kanon_below,
         sum(case when kanon_holders_1 = 1 then {{ weight }} else 0 end) as kanon_alone,
         sum({{ kanon_sql.quotient(weight, "kanon_holders_1") }}) as kanon_chance
+{%- if counted %},
+        count(*) as kanon_person_events,
+        sum(kanon_records) as kanon_records
+{%- endif %}
+
     from coded
     group by kanon_person
 ),
 
 judged_people as (
     select
+{% if counted %}
+        kanon_person,
+        kanon_person_events,
+        kanon_records,
+{% endif %}
         kanon_events,
         kanon_crowd,
         {{ kanon_sql.quotient("kanon_below", "kanon_events") }} as kanon_below,
