@@ -237,7 +237,9 @@ def write(done: Searched, new: Path) -> None:
         )
         for step in done.path.steps
     )
-    chain = ViewChain(done.plan.question, done.sets.quasi_identifiers, steps, K, K, "remove", False)
+    chain = ViewChain(
+        done.plan.question, done.sets.quasi_identifiers, steps, K, K, "remove", False, "release"
+    )
     suppress(done.sets, chain, done.path.levels, in_step4=True)
     done.engine.write(RELEASED, new)
 

@@ -60,7 +60,7 @@ candidates as (
         and kanon_hash in (select kanon_hash from suspects)
 ),
 
--- The same, with its {{ "people" if stack.people else "records" }} in each table.
+-- Each combination of these, with its {{ "people" if stack.people else "records" }} in each table.
 classes as (
     select
 {{ kanon_sql.aliases(stack.columns) | indent(4, first=true) }},
@@ -70,8 +70,10 @@ classes as (
 {{ kanon_sql.aliases(stack.columns) | indent(4, first=true) }}
 ),
 {% if stack.people %}
+{% set without_people = "\nwhere kanon_table <> 's'" if stack.tables[0].person is none else "" %}
+{% set candidates = "select *\nfrom candidates" ~ without_people %}
 
-{{ kanon_sql.cte_of_people_found(stack, kanon_sql.figures_of_copies(stack), "select *\nfrom candidates") | trim }},
+{{ kanon_sql.cte_of_counted_people(stack, kanon_sql.figures_of_copies(stack), candidates) | trim }},
 {% endif %}
 
 -- A whole record that one {{ "person" if of_people else "record" }} of the original has.

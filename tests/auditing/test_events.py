@@ -174,7 +174,7 @@ OPEN = kanon.KnownEvents(m=4, max_share=0.999)
 
 
 def test_an_undecided_check_is_never_green() -> None:
-    result = audited(table(VISITS), OPEN, kanon.KmAnonymity(k=2))
+    result = audited(table(VISITS), OPEN, kanon.KmAnonymity(k=1))
     of_draw, of_km = result.checks
 
     assert (of_draw.holds, of_draw.details["evidence"], of_km.holds) == (None, "draw", True)
@@ -186,8 +186,8 @@ def test_an_undecided_check_is_never_green() -> None:
 
 
 def test_an_undecided_check_that_is_no_longer_asked_is_dropped() -> None:
-    both = audited(table(VISITS), OPEN, kanon.KmAnonymity(k=2))
-    one = audited(table(VISITS), kanon.KmAnonymity(k=2))
+    both = audited(table(VISITS), OPEN, kanon.KmAnonymity(k=1))
+    one = audited(table(VISITS), kanon.KmAnonymity(k=1))
 
     assert one.diff(both).is_worse
     assert not both.diff(one).is_worse

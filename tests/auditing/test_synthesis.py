@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -50,10 +51,20 @@ def table(rows: list[Row]) -> pa.Table:
     )
 
 
-def measured(s: list[Row], o: list[Row], h: list[Row] | None = None) -> dict[str, Any]:
-    """Every measure, by model; singling out by its m too."""
+def numbered(rows: list[Row], of: str) -> pa.Table:
+    """A table with a person for each record."""
+    people = [f"{of}{number}" for number in range(len(rows))]
+    return table(rows).append_column("person", pa.array(people))
+
+
+def measured(
+    s: list[Row], o: list[Row], h: list[Row] | None = None, *, of_people: bool = False
+) -> dict[str, Any]:
+    """Every measure, by model, and by m; `of_people` counts one for each record."""
+    made = numbered if of_people else lambda rows, of: table(rows)
+    original = {"source": made(o, "o"), "entity": "person"} if of_people else table(o)
     result = kanon.audit(
-        table(s), KEYS, sensitive="t", original=table(o), holdout=table(h) if h else None,
+        table(s), KEYS, sensitive="t", original=original, holdout=made(h, "h") if h else None,
         checks=MEASURED,
     )  # fmt: skip
     checks = result.to_dict()["tables"][0]["checks"]
@@ -110,6 +121,18 @@ def test_the_order_of_records_is_nothing(
     mixed = [chance.sample(rows, len(rows)) for rows in (s, o, h)]
 
     assert without_rounding(measured(*mixed)) == without_rounding(measured(s, o, h))
+
+
+@fewer
+@given(RECORDS, RECORDS, RECORDS)
+def test_people_of_one_record_are_counted_as_records(
+    s: list[Row], o: list[Row], h: list[Row]
+) -> None:
+    of_people, of_records = (
+        json.dumps(measured(s, o, h, of_people=each), default=str) for each in (True, False)
+    )
+    rounded = partial(json.loads, parse_float=lambda figure: round(float(figure), 9))
+    assert rounded(of_people) == rounded(of_records)
 
 
 @fewer

@@ -464,6 +464,14 @@ ASKED = {
         ],
         step="km_anonymity_2",
     ),
+    "one_known_event": Asked(
+        {**OF_EVENTS, "checks": [kanon.KnownEvents(m=1)]},
+        [
+            {"kanon_crowd": 1, "kanon_people": 3, "kanon_distinct": 5},
+            {"kanon_crowd": 2, "kanon_people": 1, "kanon_distinct": 5},
+        ],
+        step="known_events_1",
+    ),
     "known_events": Asked(
         {**OF_EVENTS, "checks": [kanon.KnownEvents(m=2)]},
         [

@@ -1,4 +1,5 @@
-"""The steps on an event table: its counts first, then each model's statements.
+"""The steps on an event table: its counts, alone or with the attack by one event, then each model's
+statements.
 
 Whether combinations are counted or events are drawn depends on how many combinations there are, so
 a check has a statement for each form that may run.
@@ -93,7 +94,10 @@ class EventPlan:
     def steps(self) -> tuple[PlannedStep, ...]:
         """Every step but those that list values."""
         of_checks = (
-            step for check in self.checks for step in check.steps if step not in self.first
+            step
+            for check in self.checks
+            for step in check.steps
+            if all(step is not each for each in self.first)
         )
         return (*self.first, *self.to_count, *of_checks)
 
@@ -123,19 +127,20 @@ def most_counted(model: KmAnonymity, answers: Answers) -> int:
 
 
 def event_figures(answers: Answers) -> Row | None:
-    """The figures of the events, of all people; None without records."""
+    """The figures of the events; None without records. The attack by one event has a row for each
+    crowd, with the figures of its people."""
     rows = answers.rows(EVENTS) or answers.rows(ONE_EVENT)
     if not total(rows, "kanon_records"):
         return None
     return {
-        **rows[0],
-        **{
-            name: total(rows, name)
-            for name in ("kanon_records", "kanon_people", "kanon_person_events")
-        },
+        **{name: total(rows, name) for name in _SUMMED},
+        **{name: rows[0][name] for name in ("kanon_distinct", "kanon_with_null")},
         "kanon_fewest": min(row["kanon_fewest"] for row in rows),
         "kanon_most": max(row["kanon_most"] for row in rows),
     }
+
+
+_SUMMED = ("kanon_records", "kanon_people", "kanon_person_events")
 
 
 def with_events(answers: Answers) -> bool:
@@ -201,9 +206,9 @@ def plan_events(
 
 
 def _first(question: ResolvedQuestion, checks: Sequence[EventCheck]) -> Iterator[PlannedStep]:
-    counting = (step for check in checks for step in check.exact if step.counts)
-    if (step := next(counting, None)) is not None:
-        yield step
+    counting = [each for check in checks for each in check.exact if each.counts]
+    if counting:
+        yield counting[0]
     else:
         yield PlannedStep(statement=_counts(question), refuse=partial(without_entity, question))
     if question.quasi_identifiers:
@@ -314,7 +319,7 @@ class _Statements:
         )
 
     def _exact_step(self, check: BoundCheck, model: KnownEvents) -> Iterator[EventStep]:
-        if self._counts(model):
+        if self._counts_events(model):
             yield EventStep(
                 check=check,
                 counts=True,
@@ -338,8 +343,8 @@ class _Statements:
             when=lambda answers: with_events(answers) and not is_exact(model, answers),
         )
 
-    def _counts(self, model: KnownEvents) -> bool:
-        """Whether the events are all that is known, and known one at a time."""
+    def _counts_events(self, model: KnownEvents) -> bool:
+        """Whether its statement counts the events too: one is known, and nothing else."""
         return model.m == 1 and not self.question.quasi_identifiers
 
     def _rendered(self, macro: str, **arguments: Any) -> str:
@@ -376,16 +381,17 @@ class _Statements:
     def _exact(self, model: KnownEvents) -> Statement:
         is_single = model.m == 1
         return self._stored(
-            f"known_events_{model.m}",
+            ONE_EVENT if is_single else f"known_events_{model.m}",
             f"How many people of {audited(self.question)} are found among each number of people, "
             f"by the {'one' if is_single else model.m} of their events"
-            f"{self._known_text(model.times)} that {'tells' if is_single else 'tell'} most?",
+            f"{self._known_text(model.times)} that {'tells' if is_single else 'tell'} most?"
+            + (" And how many events are there?" if self._counts_events(model) else ""),
             self._rendered(
                 "known_events",
                 m=model.m,
                 k=model.k,
                 times=model.times,
-                counted=self._counts(model),
+                counted=self._counts_events(model),
             ),
             KnownEvents,
             only=f"if there are no more than {model.max_combinations:,} combinations to count"

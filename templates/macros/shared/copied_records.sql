@@ -88,7 +88,7 @@ classes as (
 ),
 {% if stack.people %}
 
-{{ kanon_sql.cte_of_people_found(
+{{ kanon_sql.cte_of_counted_people(
     stack, kanon_sql.figures_of_copies(stack), kanon_sql.stacked_records(stack, of_people=true)
 ) | trim }},
 {% endif %}

@@ -176,14 +176,14 @@ group by kanon_all_s
 {% macro ctes_of_disclosed_people(stack, allowed, unknown) %}
 {% set keys, target = stack.columns[:-1] | list, stack.columns | last %}
 {% set chance = kanon_sql.quotient("cells.kanon_s", "classes.kanon_all_s") %}
--- What each value in each class tells of those who have it.
+-- What each value in each class tells of those who have it. A value of the holdout alone has no holder.
 told as (
     select
 {{ kanon_sql.aliases_in("cells", stack.columns) | indent(4, first=true) }},
         {{ chance }} as kanon_chance,
         case when classes.kanon_of_one_person = 1 then {{ chance }} end as kanon_chance_alone,
         {{ kanon_sql.quotient("cells.kanon_o", "classes.kanon_all_o") }} as kanon_chance_by_original,
-        case when classes.kanon_all_s > 0 then holders.kanon_holders else 0 end as kanon_holders
+        case when classes.kanon_all_s > 0 then coalesce(holders.kanon_holders, 0) else 0 end as kanon_holders_if_found
 {%- for values in allowed %}
 {%- set number = loop.index %}
 {%- set disclosive = kanon_sql.is_disclosive("s", allowed, number) %},
@@ -197,11 +197,12 @@ told as (
     from cells
     inner join classes
         on {{ kanon_sql.same_class(keys, "classes", "cells", other_is_set=true) | indent(8) }}
-    inner join holders
+    left join holders
         on {{ kanon_sql.same_class([target], "holders", "cells", other_is_set=true) | indent(8) }}
     where cells.kanon_o > 0{{ " or cells.kanon_h > 0" if stack.tables | length > 2 }}
 ),
 
+-- Each person of a table, with the most that any of their records tells.
 people as (
     select
         records.kanon_person,
@@ -211,7 +212,7 @@ people as (
         case when max(told.kanon_chance_alone) is null then 0 else 1 end as kanon_is_alone,
         max(told.kanon_chance_alone) as kanon_chance_alone,
         max(told.kanon_chance_by_original) as kanon_chance_by_original,
-        max(told.kanon_holders) as kanon_most_holders
+        max(told.kanon_holders_if_found) as kanon_most_holders
 {%- for values in allowed %}
 {%- set number = loop.index %}
 {%- for name in ["claimed", "correct", "correct_in_original", "unique_correct", "disclosive"] %},

@@ -59,7 +59,7 @@ counted_events as (
 {%- endmacro %}
 
 
-{# The figures of people with their events. #}
+{# Figures of the events, over rows of people joined with `counted_events`. #}
 {% macro figures_of_events() %}
 coalesce(sum(kanon_records), 0) as kanon_records,
 coalesce(sum(case when kanon_person is null then kanon_records else 0 end), 0) as kanon_without_entity,

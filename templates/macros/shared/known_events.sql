@@ -10,9 +10,9 @@
 {#
     Number of people by the crowd of their worst combination; `kanon_fewer` of them have fewer than m
     events. The other figures are sums over people of the chance, for events chosen at random, of a
-    crowd of fewer than k or of one person, and of the mean of 1 / crowd. For one event, `counted`
-    adds the figures of the events, those of each row's people, but `kanon_distinct` and
-    `kanon_with_null` of all.
+    crowd of fewer than k or of one person, and of the mean of 1 / crowd. `counted`, for one event and
+    the columns of events alone, adds the figures of the events: of the people of each row, but
+    `kanon_distinct` and `kanon_with_null` of all.
 #}
 {% macro known_events(relation, columns, entity, m, k, times=false, counted=false) %}
 with

@@ -52,18 +52,18 @@ union all
 
 
 {#
-    Number of records, or people, that a combination has in each table; of `distinct` ones, or up to
-    two people, and who it is where it is one.
+    Number of records of each table with a combination. Of people up to two, and the key of the person
+    if there is one. `distinct`: the stack has each person once, so that its rows are people.
 #}
 {% macro counts_of_tables(stack, distinct=false) -%}
 {% for table in stack.tables -%}
 {% set is_of_table = "case when kanon_table = '" ~ table.letter ~ "' then " -%}
-{% set up_to_two = table.person is not none and not distinct -%}
+{% set of_people = table.person is not none and not distinct -%}
 {{ "" if loop.first else ",\n" }}    {{
-    kanon_sql.up_to_two(is_of_table ~ "kanon_person end") if up_to_two
+    kanon_sql.up_to_two(is_of_table ~ "kanon_person end") if of_people
     else "count(" ~ is_of_table ~ "1 end)"
 }} as kanon_{{ table.letter }}
-{%- if up_to_two %},
+{%- if of_people %},
     min({{ is_of_table }}kanon_person end) as kanon_person_{{ table.letter }}
 {%- endif %}
 {%- endfor %}

@@ -8,8 +8,9 @@
 
 {#
     One row with several figures. Each has a `name`, the table `of` which it counts records, and the
-    predicate on the class in which they are. A person counts once, if any of their classes has it;
-    `who` is `everyone`, `one` in a class, which tells who it is, or `any` number of people in it.
+    predicate on the class in which they are. A person counts once, if any of their classes has it.
+    `who` says how people are counted: `everyone` from the table itself, `one` by the key of the only
+    person in the class, `any` number of people in it by a join of the records.
 #}
 {% macro stacked_figures(stack, figures) %}
 with
@@ -20,23 +21,24 @@ with
 {%- endmacro %}
 
 
-{# CTEs of the classes, and of the people found in them. #}
+{# CTEs of the classes, and of the figures of people in them. #}
 {% macro ctes_of_stacked_figures(stack, figures) %}
 {{ kanon_sql.ctes_of_stacked_classes(stack) | trim }}
 {%- if stack.people %},
 
-{{ kanon_sql.cte_of_people_found(stack, figures, kanon_sql.stacked_records(stack, of_people=true)) | trim }}
+{{ kanon_sql.cte_of_counted_people(stack, figures, kanon_sql.stacked_records(stack, of_people=true)) | trim }}
 {%- endif %}
 {%- endmacro %}
 
 
-{# CTE of the figures of which classes have any number of people: those of these records. #}
-{% macro cte_of_people_found(stack, figures, records) %}
+{# CTE of the figures of `any` number of people in a class, in one row: those of the `records`. #}
+{% macro cte_of_counted_people(stack, figures, records) %}
 {% set of_any = namespace(figures=[]) %}
 {% for figure in figures if figure.who == "any" and kanon_sql.is_of_people(stack, figure) %}
 {% set of_any.figures = of_any.figures + [figure] %}
 {% endfor %}
-people_found as (
+-- The people who have a record in such a class.
+counted_people as (
     select
 {% for figure in of_any.figures %}
         count(distinct case when records.kanon_table = '{{ figure.of }}' and {{ figure.predicate }} then records.kanon_person end) as {{ figure.name }}{{ "," if not loop.last }}
@@ -88,7 +90,7 @@ count(distinct case when {{ figure.predicate }} then kanon_person_{{ figure.of }
 {%- else -%}
 (
         select {{ figure.name }}
-        from people_found
+        from counted_people
     )
 {%- endif %}
 {%- endmacro %}

@@ -72,7 +72,8 @@ from (
             copies.kanon_sensitive_1
     ),
 
-    people_found as (
+    -- The people who have a record in such a class.
+    counted_people as (
         select
             count(
                 distinct case when records.kanon_table = 'o' and kanon_s > 0 then records.kanon_person end
@@ -127,7 +128,7 @@ from (
             ) as kanon_unique_in_original,
             (
                 select kanon_found
-                from people_found
+                from counted_people
             ) as kanon_found,
             coalesce(sum(case when kanon_o > 0 then kanon_s else 0 end), 0) as kanon_copying,
             count(

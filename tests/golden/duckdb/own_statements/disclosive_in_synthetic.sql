@@ -76,7 +76,7 @@ from (
             "age"
     ),
 
-    -- What each value in each class tells of those who have it.
+    -- What each value in each class tells of those who have it. A value of the holdout alone has no holder.
     told as (
         select
             cells."zip",
@@ -88,7 +88,10 @@ from (
                 then cast(cells.kanon_s as double) / nullif(classes.kanon_all_s, 0)
             end as kanon_chance_alone,
             cast(cells.kanon_o as double) / nullif(classes.kanon_all_o, 0) as kanon_chance_by_original,
-            case when classes.kanon_all_s > 0 then holders.kanon_holders else 0 end as kanon_holders,
+            case
+                when classes.kanon_all_s > 0 then coalesce(holders.kanon_holders, 0)
+                else 0
+            end as kanon_holders_if_found,
             case when kanon_all_s > 0 and kanon_most_s = kanon_all_s then 1 else 0 end as kanon_claimed_1,
             case
                 when kanon_all_s > 0 and kanon_most_s = kanon_all_s and kanon_s > 0 then 1
@@ -115,11 +118,12 @@ from (
         inner join classes
             on classes."zip" is not distinct from cells."zip"
             and classes."age" is not distinct from cells."age"
-        inner join holders
+        left join holders
             on holders.kanon_sensitive_1 is not distinct from cells.kanon_sensitive_1
         where cells.kanon_o > 0
     ),
 
+    -- Each person of a table, with the most that any of their records tells.
     people as (
         select
             records.kanon_person,
@@ -129,7 +133,7 @@ from (
             case when max(told.kanon_chance_alone) is null then 0 else 1 end as kanon_is_alone,
             max(told.kanon_chance_alone) as kanon_chance_alone,
             max(told.kanon_chance_by_original) as kanon_chance_by_original,
-            max(told.kanon_holders) as kanon_most_holders,
+            max(told.kanon_holders_if_found) as kanon_most_holders,
             max(told.kanon_claimed_1) as kanon_is_claimed_1,
             max(told.kanon_correct_1) as kanon_is_correct_1,
             max(told.kanon_correct_in_original_1) as kanon_is_correct_in_original_1,

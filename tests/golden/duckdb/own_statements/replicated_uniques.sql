@@ -41,7 +41,8 @@ from (
             "age"
     ),
 
-    people_found as (
+    -- The people who have a record in such a class.
+    counted_people as (
         select
             count(
                 distinct case when records.kanon_table = 'o' and kanon_s > 0 then records.kanon_person end
@@ -72,7 +73,7 @@ from (
             count(distinct case when kanon_o = 1 and kanon_s = 1 then kanon_person_o end) as kanon_replicated,
             (
                 select kanon_found
-                from people_found
+                from counted_people
             ) as kanon_found,
             coalesce(sum(case when kanon_o > 0 then kanon_s else 0 end), 0) as kanon_copying,
             count(
