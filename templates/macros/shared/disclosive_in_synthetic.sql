@@ -64,7 +64,7 @@ holders as (
 {% if stack.people %}
         count(distinct kanon_person) as kanon_holders
     from (
-        {{ kanon_sql.records_of_people(stack, stack.tables[1:2], unknown) | trim | indent(8) }}
+        {{ kanon_sql.stacked_records(stack, known=unknown, tables=stack.tables[1:2]) | trim | indent(8) }}
     ) as original
 {% else %}
         count(case when kanon_table = 'o' then 1 end) as kanon_holders
@@ -166,12 +166,6 @@ group by kanon_all_s
 {%- endmacro %}
 
 
-{# Each record of some of the tables, with its person. #}
-{% macro records_of_people(stack, tables, unknown) -%}
-{{ kanon_sql.stacked_records({"tables": tables, "columns": stack.columns, "people": true}, known=unknown) }}
-{%- endmacro %}
-
-
 {# CTEs of the people of the original and the holdout, each with the record that tells most. #}
 {% macro ctes_of_disclosed_people(stack, allowed, unknown) %}
 {% set keys, target = stack.columns[:-1] | list, stack.columns | last %}
@@ -221,7 +215,7 @@ people as (
 {%- endfor %}
 
     from (
-        {{ kanon_sql.records_of_people(stack, stack.tables[1:], unknown) | trim | indent(8) }}
+        {{ kanon_sql.stacked_records(stack, known=unknown, tables=stack.tables[1:]) | trim | indent(8) }}
     ) as records
     inner join told
         on {{ kanon_sql.same_class(stack.columns, "told", "records", other_is_set=true) | indent(8) }}

@@ -117,7 +117,7 @@ from units_hit
     where {% for table in tables %}{{ " + " if not loop.first }}kanon_{{ table.letter }}{% endfor %} > 0
 {% else %}
     from (
-        {{ kanon_sql.stacked_records({"tables": tables, "columns": stack.columns, "people": stack.people}) | trim | indent(8) }}
+        {{ kanon_sql.stacked_records(stack, tables=tables) | trim | indent(8) }}
     ) as stacked
 {% endif %}
 )

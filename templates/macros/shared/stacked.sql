@@ -13,11 +13,12 @@
 #}
 
 {#
-    Each record with its cells, and the letter of its table. `known` leaves out NULL in the last cell,
-    `of_people` the tables without people. With `distinct` a person has each combination once.
+    Each record with its cells, and the letter of its table: of some `tables` only, or of all. `known`
+    leaves out NULL in the last cell, `of_people` the tables without people. With `distinct` a person
+    has each combination once.
 #}
-{% macro stacked_records(stack, known=false, of_people=false, distinct=false) %}
-{% for table in stack.tables if table.person is not none or not of_people %}
+{% macro stacked_records(stack, known=false, of_people=false, distinct=false, tables=none) %}
+{% for table in tables or stack.tables if table.person is not none or not of_people %}
 select{{ " distinct" if table.person is not none and distinct }}
 {{ kanon_sql.cells_of_table(stack, table) }},
 {% if stack.people %}
